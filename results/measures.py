@@ -1,0 +1,160 @@
+"""What a group of ops did in a stretch of the run: counts, error rate, latency, by merging series rows.
+
+A `Series` holds the rows by second; a `Window` is the sum of some of them. Both are pure and grow
+incrementally: the live view adds rows as they are written and asks for the last seconds only.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from math import ceil
+from typing import Final, Literal, TypeAlias
+
+from results import latency
+from results.history import OpSecond, OutcomeName, SeriesRow
+from results.latency import Buckets
+
+GROUPS: Final = ("feed", "likes", "follows", "posts", "comments", "reads", "writes", "all")
+PROBE_USER: Final = "staleness_probe"
+"""The user class whose ops are measurement, not load: they are left out of every window."""
+
+LatencyOf: TypeAlias = OutcomeName | Literal["all", "service"]
+
+
+@cache
+def groups_of(op: str) -> frozenset[str]:
+    """The groups that an op belongs to, by its name: `"PUT /posts/{id}/like"` -> likes, writes, all."""
+    method, _, path = op.partition(" ")
+    groups = {"all", "reads" if method == "GET" else "writes"}
+    parts = path.split("/")
+    if path == "/feed":
+        groups.add("feed")
+    elif "like" in parts or "likes" in parts:
+        groups.add("likes")
+    elif not {"following", "followers", "relationship"}.isdisjoint(parts):
+        groups.add("follows")
+    elif "comments" in parts:
+        groups.add("comments")
+    elif "posts" in parts:
+        groups.add("posts")
+    return frozenset(groups)
+
+
+@dataclass
+class Window:
+    """What became of one group's ops that were meant to start in [`from_s`, `to_s`).
+
+    `shed` are the deliberate 503s among `failed`; `stale` the answers that admitted to be stale;
+    `why` counts the errors by category.
+    """
+
+    group: str
+    from_s: float
+    to_s: float
+    ok: int = 0
+    failed: int = 0
+    unknown: int = 0
+    shed: int = 0
+    stale: int = 0
+    why: Counter[str] = field(default_factory=Counter)
+    _latencies: dict[LatencyOf, Buckets] = field(default_factory=dict, repr=False)
+
+    @property
+    def n(self) -> int:
+        return self.ok + self.failed + self.unknown
+
+    @property
+    def errors(self) -> int:
+        """Ops that a user saw fail: the failed and the unknown ones."""
+        return self.failed + self.unknown
+
+    @property
+    def error_share(self) -> Fraction | None:
+        """The error rate without rounding, so that exactly 5 % is never less than 5 %."""
+        return Fraction(self.errors, self.n) if self.n else None
+
+    @property
+    def error_rate(self) -> float | None:
+        """Errors over ops (0..1); None without ops."""
+        return self.errors / self.n if self.n else None
+
+    @property
+    def rate(self) -> float:
+        """Ops that succeeded, per second."""
+        return self.ok / (self.to_s - self.from_s) if self.to_s > self.from_s else 0.0
+
+    def quantile(self, q: float, of: LatencyOf = "ok") -> float | None:
+        """Latency in seconds from the intended start; of the successful ops, unless said otherwise.
+
+        `of="service"` counts from the actual send, whatever the outcome.
+        """
+        if of == "all":
+            parts = [self._latencies.get(outcome, {}) for outcome in ("ok", "failed", "unknown")]
+            return latency.quantile(latency.merge(parts), q)
+        return latency.quantile(self._latencies.get(of, {}), q)
+
+    def add(self, row: OpSecond) -> None:
+        """Count one row, whatever its second and op."""
+        self.ok += self._merge("ok", row.ok)
+        self.failed += self._merge("failed", row.failed)
+        self.unknown += self._merge("unknown", row.unknown)
+        self._merge("service", row.service)
+        self.shed += row.shed
+        self.stale += row.stale
+        self.why.update(row.why)
+
+    def _merge(self, of: LatencyOf, buckets: Buckets) -> int:
+        if not buckets:
+            return 0
+        whole = self._latencies.setdefault(of, {})
+        for bucket, count in buckets.items():
+            whole[bucket] = whole.get(bucket, 0) + count
+        return sum(buckets.values())
+
+
+class Series:
+    """The op rows of a run by second, without those of the staleness probe."""
+
+    def __init__(self, rows: Iterable[SeriesRow] = ()) -> None:
+        self._seconds: dict[int, list[OpSecond]] = {}
+        self.add(rows)
+
+    def add(self, rows: Iterable[SeriesRow]) -> None:
+        for row in rows:
+            if isinstance(row, OpSecond) and row.user != PROBE_USER:
+                self._seconds.setdefault(row.t, []).append(row)
+
+    def forget(self, before_s: float) -> None:
+        """Drop the seconds before `before_s`, so that a long watch stays small."""
+        for second in [second for second in self._seconds if second < before_s]:
+            del self._seconds[second]
+
+    @property
+    def end_s(self) -> int:
+        """The first second after the last row; 0 without rows."""
+        return max(self._seconds, default=-1) + 1
+
+    @property
+    def ops(self) -> list[str]:
+        """The names of the ops that occur, sorted."""
+        return sorted({row.op for rows in self._seconds.values() for row in rows})
+
+    def window(self, group: str, from_s: float, to_s: float) -> Window:
+        """The ops of `group` whose second lies in [`from_s`, `to_s`). `group` can also be an op's name."""
+        window = Window(group, from_s, to_s)
+        for row in self._rows(from_s, to_s):
+            if row.op == group or group in groups_of(row.op):
+                window.add(row)
+        return window
+
+    def bins(self, group: str, from_s: int, to_s: int, width_s: int = 1) -> list[Window]:
+        """Consecutive windows of `width_s` seconds that cover [`from_s`, `to_s`)."""
+        starts = range(from_s, to_s, width_s)
+        return [self.window(group, start, min(start + width_s, to_s)) for start in starts]
+
+    def _rows(self, from_s: float, to_s: float) -> Iterator[OpSecond]:
+        first, end = max(ceil(from_s), 0), ceil(min(to_s, self.end_s))
+        for second in range(first, end):
+            yield from self._seconds.get(second, ())
