@@ -1,0 +1,70 @@
+"""Putting a fault on whoever plays a role now: lease on disk, inject, look whether it bites."""
+
+import random
+import time
+from dataclasses import dataclass
+
+from chaos import roles
+from chaos.errors import CannotInjectError
+from chaos.faults import Evidence, Fault
+from chaos.healing import heal
+from chaos.leases import Grip, Lease, LeaseBook
+from chaos.targets import Arsenal, Target
+
+
+@dataclass(frozen=True)
+class Injected:
+    """A fault in force. `at` is the `time.monotonic()` instant at which the last target was hit."""
+
+    lease: Lease
+    fault: Fault
+    targets: tuple[Target, ...]
+    at: float
+
+
+def inject(lease: Lease, on: str, arsenal: Arsenal, book: LeaseBook, rng: random.Random) -> Injected:
+    """Resolve the role, write the lease, do it. Blocking; every step is bounded by its driver.
+
+    Raises:
+        CannotInjectError: nobody plays the role, or the fault cannot be put on them; then whatever
+            was begun is undone again.
+    """
+    with book.locked():
+        targets = roles.resolve(roles.parse(on), arsenal, rng)
+        fault = lease.make_fault()
+        _refuse_wrong_kind(fault, targets)
+        lease.grips = [Grip(target.name, fault.prepare(target, lease.id)) for target in targets]
+        book.write(lease)
+        error = _do(fault, lease, targets)
+    if error is not None:
+        heal([lease], arsenal, book, why="the injection failed half way")
+        raise CannotInjectError(str(error)) from error
+    return Injected(lease, fault, targets, time.monotonic())
+
+
+def _refuse_wrong_kind(fault: Fault, targets: tuple[Target, ...]) -> None:
+    wrong = next((target for target in targets if (target.link is not None) != (fault.hits == "link")), None)
+    if wrong is not None:
+        kind = "link" if wrong.link is not None else "member"
+        raise CannotInjectError(f"{fault.name}: works on a {fault.hits}, and {wrong.name} is a {kind}")
+
+
+def _do(fault: Fault, lease: Lease, targets: tuple[Target, ...]) -> Exception | None:
+    for target, grip in zip(targets, lease.grips, strict=True):
+        try:
+            fault.inject(target, grip.undo)
+        except Exception as error:  # whatever a driver raises, what was begun must be undone
+            return error
+    return None
+
+
+def prove_bites(injected: Injected) -> Evidence:
+    """Whether every target's clients can feel it now; the detail speaks of each target."""
+    found = []
+    for target, grip in zip(injected.targets, injected.lease.grips, strict=True):
+        try:
+            found.append((target.name, injected.fault.prove_bites(target, grip.undo)))
+        except Exception as error:  # a proof that cannot look has seen nothing
+            found.append((target.name, Evidence(False, f"could not look: {error}")))
+    detail = "; ".join(f"{name}: {evidence.detail}" for name, evidence in found)
+    return Evidence(all(evidence.seen for _, evidence in found), detail)
