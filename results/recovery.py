@@ -43,22 +43,23 @@ def below_5_percent(window: Window) -> bool:
 def recovery_of(
     facts: Facts, fault: FaultLife, group: str, is_good: IsGood = below_5_percent
 ) -> Recovery | None:
-    """Measure one fault's effect on one group; None if the group had no ops after the fault began."""
-    begin = fault.injected_at
+    """Measure one fault's effect on one group; None if the group had no ops after the fault began.
+
+    The outage is always about errors; `is_good` says when the group counts as recovered.
+    """
+    begin, end = fault.injected_at, watch_end(facts, fault)
     heal = facts.end_s if fault.healed_at is None else fault.healed_at
-    end = watch_end(facts, fault)
     if facts.series.window(group, int(begin), end).n == 0:
         return None
-    back = lasting_return(facts, group, begin, end, is_good)
-    kept = back is not None and fault.healed_at is not None
-    until = end if back is None else back
+    up = lasting_return(facts, group, begin, end, below_5_percent)
+    back = up if is_good is below_5_percent else lasting_return(facts, group, begin, end, is_good)
     return Recovery(
         fault=fault.fault,
         on=fault.on,
         group=group,
-        outage_s=max(0.0, until - begin),
-        recovery_s=max(0.0, until - heal),
-        kept=kept,
+        outage_s=(end if up is None else up) - begin,
+        recovery_s=max(0.0, (end if back is None else back) - heal),
+        kept=up is not None and back is not None and fault.healed_at is not None,
         watched_s=max(0.0, end - heal),
     )
 
