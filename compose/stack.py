@@ -89,13 +89,16 @@ class StackOptions:
     `election_timeout_s` is how long the replica set goes without a primary before it elects one.
     `app_env` is added to the environment of the API and the workers (`FEED_*` settings).
     `app_module` names the module that is run in place of `reference_app`: variants that break a
-    promise on purpose are started this way.
+    promise on purpose are started this way. `services_only` leaves the application out altogether.
+    `through_proxy` can be switched off to measure what the proxy costs; then there are no links.
     """
 
     election_timeout_s: float = 10.0
     api_instances: int = 2
     app_env: dict[str, str] = field(default_factory=dict)
     app_module: str = "reference_app"
+    services_only: bool = False
+    through_proxy: bool = True
 
 
 class MemberControl(Protocol):

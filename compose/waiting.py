@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TypeVar, overload
 
 
 class NeverHappenedError(TimeoutError):
@@ -18,6 +18,16 @@ class NeverHappenedError(TimeoutError):
 
 
 T = TypeVar("T")
+
+
+@overload
+async def wait_until(
+    ready: Callable[[], Awaitable[T]], what: str, *, within_s: float, every_s: float = 0.05
+) -> T: ...
+
+
+@overload
+async def wait_until(ready: Callable[[], T], what: str, *, within_s: float, every_s: float = 0.05) -> T: ...
 
 
 async def wait_until(
