@@ -89,9 +89,16 @@ def _close(lease: Lease, undone: dict[str, str], arsenal: Arsenal | None, book: 
         book.write(lease)
     else:
         book.remove(lease)
-    for healing in healings:
-        _record(lease, healing.stage, [healing.target], healing.detail)
+    _record(lease, *_summary(healings))
     return healings
+
+
+def _summary(healings: list[Healing]) -> tuple[FaultStage, list[str], str]:
+    """One line for the history: healed only if every target is."""
+    failed = [healing for healing in healings if healing.stage == "heal_failed"]
+    told = failed or healings
+    detail = "; ".join(f"{healing.target}: {healing.detail}" for healing in told if healing.detail)
+    return ("heal_failed" if failed else "healed"), [healing.target for healing in told], detail
 
 
 def _look(lease: Lease, grip: Grip, said: str, arsenal: Arsenal | None) -> Healing:

@@ -124,12 +124,25 @@ class MemberControl(Protocol):
 class Stack(Protocol):
     """A stack that is up, or can be brought up. One directory on disk describes it to later commands."""
 
-    kind: str  # "embedded" or "docker"
-    limits: tuple[str, ...]  # what this stack cannot show, one sentence each, for every report
-    members: tuple[Member, ...]
-    links: tuple[Link, ...]
-    endpoints: Endpoints
-    control: MemberControl
+    @property
+    def kind(self) -> str:
+        """`embedded` or `docker`."""
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What this stack cannot show, one sentence each, for every report."""
+
+    @property
+    def members(self) -> tuple[Member, ...]: ...
+
+    @property
+    def links(self) -> tuple[Link, ...]: ...
+
+    @property
+    def endpoints(self) -> Endpoints: ...
+
+    @property
+    def control(self) -> MemberControl: ...
 
     async def up(self) -> None:
         """Start every member and wait until the stack is ready. Raises StackError."""

@@ -1,0 +1,97 @@
+"""The directory of one run: made, described, and filled with the logs of everything that took part."""
+
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+
+from chaos.drill import Drill
+from chaos.errors import CouldNotRunError
+from compose.stack import Stack
+from results.history import RUN, RunInfo, write_atomically
+
+_LOG_TAIL_BYTES = 2_000_000
+_PASSWORD = re.compile(rb"(://[^/\s:@]*):[^/\s@]+@")
+
+
+def create(runs: Path, drill: str) -> Path:
+    """A new directory `<UTC>_<drill>` under `runs`, with `latest` pointing at it. Raises CouldNotRunError."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    for attempt in range(100):
+        directory = runs / (f"{stamp}_{drill}" + (f".{attempt}" if attempt else ""))
+        try:
+            directory.mkdir(parents=True)
+            (directory / "logs").mkdir()
+            _point_latest_at(directory)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise CouldNotRunError(
+                f"the run's directory {directory} could not be made: {error.strerror}; choose another with --runs"
+            ) from None
+        return directory.resolve()
+    raise CouldNotRunError(f"no free name for a run under {runs}: a hundred began in this second")
+
+
+def _point_latest_at(directory: Path) -> None:
+    temporary = directory.parent / f".latest.{os.getpid()}"
+    temporary.unlink(missing_ok=True)
+    temporary.symlink_to(directory.name)
+    temporary.replace(directory.parent / "latest")
+
+
+def describe(directory: Path, drill: Drill, stack: Stack, *, seed: int, command: str) -> RunInfo:
+    """Write `run.json`: everything that is needed to run this again."""
+    info = RunInfo(
+        run=directory.name,
+        drill=drill.to_dict(),
+        seed=seed,
+        stack=stack.kind,
+        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        command=command,
+        versions=stack.versions(),
+        stack_limits=list(stack.limits),
+        host=_host(),
+        population=msgspec.to_builtins(drill.population),
+        settings=dict(drill.stack.env),
+    )
+    write_atomically(directory / RUN, msgspec.json.format(msgspec.json.encode(info), indent=2))
+    return info
+
+
+def _host() -> dict[str, Any]:
+    return {
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "cores": os.cpu_count() or 0,
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+    }
+
+
+def copy_logs(directory: Path, logs: Iterable[Path]) -> None:
+    """Copy the end of each log, passwords in URLs left out. A log that cannot be read is passed over."""
+    for log in logs:
+        try:
+            with log.open("rb") as source:
+                size = source.seek(0, os.SEEK_END)
+                source.seek(max(0, size - _LOG_TAIL_BYTES))
+                (directory / "logs" / log.name).write_bytes(hide_passwords(source.read()))
+        except OSError:
+            continue
+
+
+def hide_passwords(data: bytes) -> bytes:
+    return _PASSWORD.sub(rb"\1:***@", data)
+
+
+def remove_empty(directory: Path) -> None:
+    """Forget a run that never began: nothing of it is worth keeping."""
+    if not (directory / RUN).exists():
+        shutil.rmtree(directory, ignore_errors=True)
