@@ -81,19 +81,25 @@ def lasting_return(facts: Facts, group: str, begin: float, end: float, is_good: 
     ]
     if not bad:
         return begin
-    if bad[-1] + 1 + KEPT_S > end:
-        return None
-    return max(begin, bad[-1] + _bad_part_of(facts, group, bad[-1], first))
+    back = max(begin, _end_of_errors(facts, group, bad[-1], first))
+    return back if back + KEPT_S <= end else None
 
 
-def _bad_part_of(facts: Facts, group: str, second: int, first: int) -> float:
-    """How much of the last bad second was bad (0..1), measured by the seconds before it."""
-    share = facts.series.window(group, second, second + 1).error_rate
-    if not share:
-        return 1.0  # bad for another reason than errors (latency): count the second whole
-    before = [
-        facts.series.window(group, s, s + 1).error_rate or 0.0
-        for s in range(max(first + 1, second - 5), second)
-    ]
-    plateau = median([rate for rate in before if rate >= BAD_ERROR_RATE] or [1.0])
-    return min(1.0, share / max(plateau, share))
+def _end_of_errors(facts: Facts, group: str, last_bad: int, first: int) -> float:
+    """The instant within the last bad window at which its errors stopped.
+
+    Its last second that failed about as much as those before it is found first; the shares of that
+    second and of the next that failed then say how far into them the outage went.
+    """
+    shares = {
+        second: facts.series.window(group, second, second + 1).error_rate or 0.0
+        for second in range(max(first, last_bad - KEPT_S), last_bad + KEPT_S + 1)
+    }
+    failing = [share for second, share in shares.items() if share >= BAD_ERROR_RATE and second > first]
+    usual = median(failing) if len(failing) > 1 else 1.0
+    bound = max(BAD_ERROR_RATE, usual / 2)
+    window = range(last_bad, last_bad + KEPT_S)
+    final = max((second for second in window if shares[second] >= bound), default=None)
+    if final is None:
+        return last_bad + 1.0  # bad for another reason than errors (latency): no finer than a second
+    return final + min(1.0, shares[final] / usual) + min(1.0, shares[final + 1] / usual)

@@ -1,0 +1,126 @@
+"""Reads the reference app through its HTTP API, as any user would, and its workers' metrics."""
+
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Final, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from results.audit.errors import ReadError
+from results.audit.state import ApiCount, FeedItem, FeedWalk
+
+TIMEOUT_S: Final = 5.0
+TRY_FOR_S: Final = 15.0
+"""How long one page is tried: a circuit may still be open, a feed may still be rebuilt."""
+MOST_PAGES: Final = 20
+PAGE: Final = 50
+
+_OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Loopback is asked directly, whatever proxy the environment names."""
+
+
+class _Item(msgspec.Struct, rename="camel"):
+    id: str
+    author_id: str
+    created_at: datetime
+
+
+class _FeedPage(msgspec.Struct, rename="camel"):
+    user_id: str
+    items: list[_Item]
+    next_cursor: str | None = None
+
+
+class _Count(msgspec.Struct):
+    count: int
+
+
+Answer = TypeVar("Answer")
+
+_COUNT_PATHS: Final = {
+    "likes": "/posts/{id}/likes/count",
+    "followers": "/users/{id}/followers/count",
+    "following": "/users/{id}/following/count",
+}
+
+
+class ApiReader:
+    """Asks the API's instances in turn, and each page again until it is answered or the time is over."""
+
+    def __init__(self, urls: Sequence[str]) -> None:
+        self._urls, self._asked = [url.rstrip("/") for url in urls], 0
+
+    def feeds(self, users: Iterable[str]) -> Iterator[FeedWalk]:
+        """Walk these users' feeds. Raises ReadError."""
+        for user in users:
+            yield self._walk(user)
+
+    def counts(self, what: str, ids: Iterable[str]) -> Iterator[ApiCount]:
+        """`what`: "likes" of posts, "followers" or "following" of users. Raises ReadError."""
+        for id in ids:
+            answer = self._get(_COUNT_PATHS[what].format(id=quote(id)), id, _Count)
+            yield ApiCount(what, id, answer.count)
+
+    def _walk(self, user: str) -> FeedWalk:
+        owners: list[str] = []
+        items: list[FeedItem] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            query = f"/feed?limit={PAGE}" + (f"&cursor={quote(cursor)}" if cursor else "")
+            page = self._get(query, user, _FeedPage)
+            owners.append(page.user_id)
+            items.extend(
+                FeedItem(item.id, item.author_id, round(item.created_at.timestamp() * 1000))
+                for item in page.items
+            )
+            cursor = page.next_cursor
+            if cursor is None:
+                return FeedWalk(user, owners, items)
+        return FeedWalk(user, owners, items, complete=False)
+
+    def _get(self, path: str, user: str, answer_type: type[Answer]) -> Answer:
+        deadline = time.monotonic() + TRY_FOR_S
+        while True:
+            url = self._urls[self._asked % len(self._urls)] + path
+            self._asked += 1
+            try:
+                return msgspec.json.decode(_fetch(url, {"X-User-Id": user}), type=answer_type)
+            except (OSError, msgspec.DecodeError, msgspec.ValidationError) as error:
+                if time.monotonic() >= deadline:
+                    raise ReadError(f"could not read {url} within {TRY_FOR_S:g} s ({error})") from error
+                time.sleep(0.2)
+
+
+def gauge_total(urls: Iterable[str], names: Sequence[str]) -> float:
+    """The sum of these gauges over the `/metrics` of all workers. Raises ReadError."""
+    total = 0.0
+    for url in urls:
+        try:
+            text = _fetch(url, {}).decode()
+        except OSError as error:
+            raise ReadError(f"could not read {url} ({error})") from error
+        total += sum(_samples(text, names))
+    return total
+
+
+def _samples(text: str, names: Sequence[str]) -> Iterator[float]:
+    """The values of these metrics in Prometheus's text format, whatever their labels."""
+    for line in text.splitlines():
+        name, _, rest = line.partition("{")
+        if name.split(" ")[0] in names and not line.startswith("#"):
+            yield float((rest.rpartition("}")[2] if rest else line.partition(" ")[2]).split()[0])
+
+
+def _fetch(url: str, headers: dict[str, str]) -> bytes:
+    """The body of a 200 answer. Raises OSError."""
+    request = urllib.request.Request(url, headers=headers)
+    try:
+        with _OPENER.open(request, timeout=TIMEOUT_S) as response:
+            body: bytes = response.read()
+            return body
+    except urllib.error.HTTPError as error:
+        raise OSError(f"status {error.code}") from error
