@@ -5,21 +5,23 @@ names the file, the line and the word, because a drill that was silently half un
 verdict on something else than was asked.
 """
 
-from typing import Any, ClassVar
+from typing import Any, Final
 
 import msgspec
 
 from chaos.units import PerSecond, Seconds, encode
-from results.history import PhaseName
+
+DEFAULT_MIX: Final = {"feed_reader": 80, "viral_liker": 10, "celebrity_follower": 5, "author": 5}
+DEFAULT_PROBES: Final = ("push", "celebrity", "like_count", "follow_count")
 
 
 class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the swarm does: open arrivals at a rate, user classes by weight, a shape over time."""
 
     arrivals: PerSecond = PerSecond(60)
-    mix: dict[str, int] = {"feed_reader": 80, "viral_liker": 10, "celebrity_follower": 5, "author": 5}
+    mix: dict[str, int] = msgspec.field(default_factory=lambda: dict(DEFAULT_MIX))
     shape: str = "steady"
-    probes: list[str] = ["push", "celebrity", "like_count", "follow_count"]
+    probes: list[str] = msgspec.field(default_factory=lambda: list(DEFAULT_PROBES))
 
 
 class Population(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,8 +99,6 @@ class Drill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     abort_if: list[str] = []
     not_on: dict[str, str] = {}
     """Stack kind -> why that stack cannot show what the drill asks."""
-
-    phase_order: ClassVar[tuple[PhaseName, ...]] = ("warmup", "baseline", "fault", "recovery")
 
     def to_dict(self) -> dict[str, Any]:
         """The drill as its file would spell it, for the run's record."""

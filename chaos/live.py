@@ -156,7 +156,7 @@ def _phases(scene: Scene) -> Text:
 
 
 def sparkline(values: Sequence[int], *, top: int | None = None, width: int = 60) -> str:
-    """One character for each of the last `width` values, its height relative to `top` (default: the greatest)."""
+    """A character for each of the last `width` values, as high as it is near `top` (or the greatest)."""
     shown = list(values)[-width:]
     highest = max([top or 0, *shown, 1])
     return "".join(_BARS[min(8, -(-value * 8 // highest))] for value in shown)

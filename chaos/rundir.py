@@ -34,7 +34,7 @@ def create(runs: Path, drill: str) -> Path:
             continue
         except OSError as error:
             raise CouldNotRunError(
-                f"the run's directory {directory} could not be made: {error.strerror}; choose another with --runs"
+                f"the directory {directory} could not be made: {error.strerror}; choose another with --runs"
             ) from None
         return directory.resolve()
     raise CouldNotRunError(f"no free name for a run under {runs}: a hundred began in this second")

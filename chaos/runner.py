@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from chaos import reaper
 from chaos.drill import Drill
-from chaos.errors import CannotInjectError, ChaosError
+from chaos.errors import CannotInjectError, ChaosError, InterruptedRunError
 from chaos.live import View
 from chaos.performer import Performer
 from chaos.scene import Gauge, Scene
@@ -94,6 +94,9 @@ class Runner:
                 self._began = await self._stop.guard(swarm.joined())
             with self._view.picture(f"{self._drill.drill} on the {self._arsenal.stack.kind} stack"):
                 ending = await self._until_something_ends_it(swarm)
+        except InterruptedRunError:
+            ending = "interrupted"
+            raise
         finally:
             await self._wind_up(ending, swarm, background)
         return ending
@@ -200,16 +203,15 @@ class Runner:
 
     def _scene(self) -> Scene:
         states = self._watch.states.items()
-        measured: dict[str, Any] = self._gauge.measure(self.clock.now())
-        return Scene(
+        scene = Scene(
             phase=self._phase or "starting",
             elapsed_s=self.clock.now() - self._began,
             total_s=length_of(self._drill, self._acts),
             primary=self._watch.primary,
             not_running=[f"{name} {state}" for name, state in states if state != State.RUNNING],
             faults=list(self._performer.in_force.values()),
-            **measured,
         )
+        return self._gauge.measure(scene, self.clock.now())
 
     # -- the end --------------------------------------------------------------------------------
 

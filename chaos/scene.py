@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from results.history import SERIES, STALENESS, SeriesRow, StalenessSample, Tail
@@ -14,6 +14,7 @@ _LAG_S = 2
 _WINDOW_S = 5
 _KEPT_S = 90
 _STALENESS_S = 15
+_SHOWN_S = 60
 _FEED_PATHS = ("push", "celebrity")
 
 
@@ -55,20 +56,21 @@ class Gauge:
         self._samples.extend(self._staleness.read())
         return rows
 
-    def measure(self, now_s: float) -> dict[str, object]:
-        """The measured part of a `Scene`, over the last whole seconds before `now_s`."""
+    def measure(self, scene: Scene, now_s: float) -> Scene:
+        """The scene with what was measured over the last whole seconds before `now_s`."""
         self.series.forget(now_s - _KEPT_S)
         to_s = max(0, int(now_s) - _LAG_S)
         window = self.series.window("all", max(0, to_s - _WINDOW_S), to_s)
-        bins = self.series.bins("all", max(0, to_s - 60), to_s)
+        bins = self.series.bins("all", max(0, to_s - _SHOWN_S), to_s)
         self._samples = [sample for sample in self._samples if sample.t > now_s - _KEPT_S]
         recent = staleness_of((s for s in self._samples if s.t > now_s - _STALENESS_S), _FEED_PATHS)
-        return {
-            "ops_per_s": window.n / _WINDOW_S,
-            "error_share": window.error_rate,
-            "p95_s": window.quantile(0.95, "all"),
-            "staleness_s": recent.quantile(0.95),
-            "errors": Counter(window.why).most_common(3),
-            "rates": [each.n for each in bins],
-            "error_rates": [each.errors for each in bins],
-        }
+        return replace(
+            scene,
+            ops_per_s=window.n / _WINDOW_S,
+            error_share=window.error_rate,
+            p95_s=window.quantile(0.95, "all"),
+            staleness_s=recent.quantile(0.95),
+            errors=Counter(window.why).most_common(3),
+            rates=[each.n for each in bins],
+            error_rates=[each.errors for each in bins],
+        )

@@ -15,6 +15,7 @@ from results.history import SERIES, T0_ENV, SeriesRow, Tail, WorkerChange
 DRAIN_S = 8
 _JOINS_WITHIN_S = 45.0
 _ENDS_WITHIN_S = DRAIN_S + 12.0
+_INSISTED_WITHIN_S = 3.0
 _PARENT_ENV = "FEEDSTORM_PARENT"
 
 
@@ -75,7 +76,8 @@ class Swarm:
             raise CouldNotRunError(f"{error}; its last words: {self.last_words()}. See {self._log}") from None
         if began is None or began < 0:
             raise CouldNotRunError(
-                f"the swarm ended before it began (exit {self._process.returncode}): {self.last_words()}. See {self._log}"
+                f"the swarm ended before it began (exit {self._process.returncode}): "
+                f"{self.last_words()}. See {self._log}"
             )
         return began
 
@@ -85,13 +87,15 @@ class Swarm:
 
     async def drain(self, *, within_s: float = _ENDS_WITHIN_S) -> int:
         """Ask it to stop and let its last ops finish; insist after `within_s`. Returns its exit code."""
-        if self._process.returncode is None:
-            self._process.terminate()
-        try:
-            return await asyncio.wait_for(self._process.wait(), within_s)
-        except TimeoutError:
-            self.kill()
-            return await self._process.wait()
+        for patience_s in (within_s, _INSISTED_WITHIN_S):
+            if self._process.returncode is None:
+                self._process.terminate()
+            try:
+                return await asyncio.wait_for(self._process.wait(), patience_s)
+            except TimeoutError:
+                continue
+        self.kill()
+        return await self._process.wait()
 
     def kill(self) -> None:
         """SIGKILL to it and its workers: they share its session."""

@@ -1,0 +1,112 @@
+"""`seed` and `swarm`: people and load by hand, on the stack that is up."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import click
+
+from chaos import rundir
+from chaos.commands.common import (
+    DurationType,
+    RateType,
+    home_option,
+    run_until_stopped,
+    runs_option,
+    stack_that_is_up,
+)
+from chaos.drill import Drill, Load, Phases, Population
+from chaos.errors import UsageError
+from chaos.live import View
+from chaos.scene import Gauge, Scene
+from chaos.seeding import seed_stack, seeded_population
+from chaos.stop import Stop
+from chaos.swarm import Swarm, command_line
+from chaos.units import PerSecond, Seconds, suggest
+from results import report
+from results.history import EVENTS, Clock, End, Event, Log, Phase
+
+_EVERY_S = 0.5
+
+
+@click.command()
+@home_option
+@click.option("--users", type=click.IntRange(min=2), default=2000, show_default=True)
+@click.option("--celebrities", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option("--celebrity-followers", type=click.IntRange(min=0), default=1200, show_default=True)
+@click.option("--follows-mean", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--seed", "number", type=int, default=1, show_default=True)
+def seed(
+    home: Path, users: int, celebrities: int, celebrity_followers: int, follows_mean: int, number: int
+) -> None:
+    """Fill the stack that is up with people who follow each other."""
+    population = Population(users, celebrities, celebrity_followers, follows_mean)
+    stack = stack_that_is_up(home)
+
+    async def work(view: View, stop: Stop) -> None:
+        with view.step(f"seeding {users} users"):
+            await stop.guard(seed_stack(home, stack, population, number, progress=True))
+
+    run_until_stopped(work)
+
+
+@click.command()
+@home_option
+@runs_option
+@click.option("--arrivals", type=RateType(), default="60/s", show_default=True)
+@click.option("--mix", default="", help="User classes by weight: feed_reader:80,viral_liker:10,...")
+@click.option("--shape", default="steady", show_default=True)
+@click.option("--for", "length", type=DurationType(), default="60s", show_default=True)
+@click.option("--seed", "number", type=int, default=1, show_default=True)
+def swarm(
+    home: Path, runs: Path, arrivals: PerSecond, mix: str, shape: str, length: Seconds, number: int
+) -> None:
+    """Put load on the stack that is up, without any fault. `locust -f loadtests/locustfile.py` does more."""
+    stack = stack_that_is_up(home)
+    load = Load(arrivals=arrivals, mix=_mix(mix) if mix else Load().mix, shape=shape)
+    drill = Drill(
+        drill="swarm",
+        question="What does the stack do under this load?",
+        load=load,
+        population=seeded_population(home) or Population(),
+        phases=Phases(warmup=Seconds(0), baseline=length),
+    )
+
+    async def work(view: View, stop: Stop) -> Path:
+        directory, clock = rundir.create(runs, "swarm"), Clock()
+        rundir.describe(directory, drill, stack, seed=number, command="feedstorm swarm")
+        log = Log[Event](directory / EVENTS)
+        command = command_line(drill, directory, stack.endpoints.api, number)
+        running = await Swarm.start(command, directory, clock.t0)
+        try:
+            began = await stop.guard(running.joined())
+            log.append(Phase(began, "baseline"))
+            with view.picture(f"swarm on the {stack.kind} stack"):
+                await stop.guard(_show(directory, view, clock, began, length))
+        finally:
+            log.append(End(clock.now(), "interrupted" if stop.asked.is_set() else "done"))
+            await running.drain()
+        return directory
+
+    directory = run_until_stopped(work)
+    click.echo(f"Report: {report.write(directory).html}")
+
+
+async def _show(directory: Path, view: View, clock: Clock, began: float, length: Seconds) -> None:
+    gauge, ends = Gauge(directory), time.monotonic() + length
+    while time.monotonic() < ends:
+        gauge.read()
+        scene = Scene(phase="baseline", elapsed_s=clock.now() - began, total_s=length)
+        view.show(gauge.measure(scene, clock.now()))
+        await asyncio.sleep(_EVERY_S)
+
+
+def _mix(text: str) -> dict[str, int]:
+    known = Load().mix
+    mix = {}
+    for part in text.split(","):
+        name, _, weight = part.strip().partition(":")
+        if name not in known or not weight.isdigit():
+            raise UsageError(f"'{part}' is not a part of a mix like feed_reader:80{suggest(name, known)}")
+        mix[name] = int(weight)
+    return mix

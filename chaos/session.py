@@ -1,0 +1,181 @@
+"""A drill from beginning to end: have a stack, fill it, run, audit, judge, report, leave it as it was.
+
+A stack that was up before stays up, and the user is told so; one that was brought up for the drill is
+taken down again, whatever happens.
+"""
+
+import asyncio
+import fcntl
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaos import rundir
+from chaos.drill import Drill, Population, StackWishes
+from chaos.errors import CouldNotRunError
+from chaos.healing import heal
+from chaos.leases import LeaseBook
+from chaos.live import View
+from chaos.runner import Ending, Run, Runner
+from chaos.seeding import is_seeded, seed_stack
+from chaos.stacks import arm, attach, create
+from chaos.stop import Stop
+from chaos.targets import Arsenal
+from compose.stack import Component, Stack, StackError, StackOptions
+from compose.waiting import NeverHappenedError
+from results import audit, report, verdict
+from results.history import History
+from results.verdict import Verdict
+
+CELEBRITY_SHARE = 0.8
+"""Small stacks have small celebrities: the threshold is this share of a seeded celebrity's followers."""
+_LIVELY_WITHIN_S = 10.0
+_CATCH_UP_WITHIN_S = 30.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for on the command line. `before_audit` is for tests that tamper with the stores."""
+
+    drill: Drill
+    seed: int
+    home: Path
+    runs: Path
+    stack: str = "embedded"
+    command: str = ""
+    app_module: str = "reference_app"
+    allowed_hosts: tuple[str, ...] = ()
+    before_audit: Callable[[Stack, Path], None] = field(default=lambda stack, directory: None)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that came to a verdict."""
+
+    verdict: Verdict
+    ending: Ending
+    directory: Path
+    report: Path
+
+
+async def run_drill(request: Request, view: View, stop: Stop) -> Finished:
+    """Raises ChaosError or StackError if there is no run to judge."""
+    with only_one(request.home):
+        async with a_stack(request, view, stop) as stack:
+            arsenal = arm(stack, request.home, request.allowed_hosts)
+            await clear_leftovers(request.home, arsenal, view)
+            await populate(request.home, stack, request.drill.population, request.seed, view, stop)
+            directory = rundir.create(request.runs, request.drill.drill)
+            rundir.describe(directory, request.drill, stack, seed=request.seed, command=request.command)
+            run = Run(request.drill, request.seed, directory, request.home)
+            try:
+                ending = await Runner(run, arsenal, view, stop).run()
+                return await _judge(request, stack, directory, ending, view, stop)
+            finally:
+                logs = [member.log for member in stack.members if member.log is not None]
+                rundir.copy_logs(directory, [*logs, request.home / "logs" / "reaper.log"])
+
+
+async def _judge(
+    request: Request, stack: Stack, directory: Path, ending: Ending, view: View, stop: Stop
+) -> Finished:
+    await asyncio.to_thread(request.before_audit, stack, directory)
+    findings = None
+    if request.drill.invariants and not stop.again.is_set():
+        with view.step("auditing the acknowledged writes"):
+            findings = await asyncio.to_thread(audit_run, directory, stack, tuple(request.drill.invariants))
+    judged = await asyncio.to_thread(verdict.judge, History.load(directory), findings)
+    paths = await asyncio.to_thread(report.write, directory)
+    return Finished(judged, ending, directory, paths.html)
+
+
+def audit_run(directory: Path, stack: Stack, invariants: tuple[str, ...] = ()) -> audit.AuditReport:
+    """Hold the run's ledger against what the stack's stores hold now. Blocking."""
+    workers = [member for member in stack.members if member.component == Component.WORKER and member.address]
+    return audit.run(
+        directory,
+        mongo_uri=stack.endpoints.mongo_uri,
+        mongo_database=stack.endpoints.mongo_database,
+        redis_url=stack.endpoints.redis_url,
+        api=stack.endpoints.api,
+        worker_metrics=[f"http://{member.address}/metrics" for member in workers],
+        invariants=invariants,
+        settle_within_s=_CATCH_UP_WITHIN_S,
+    )
+
+
+@asynccontextmanager
+async def a_stack(request: Request, view: View, stop: Stop) -> AsyncIterator[Stack]:
+    """The stack that is up, or one that is brought up for the time of the context."""
+    there = attach(request.home)
+    if there is not None:
+        await _check_lively(there)
+        view.say(f"using the {there.kind} stack that is up in {request.home}, and leaving it up")
+        yield there
+        return
+    options = options_for(request.drill.stack, request.drill.population, request.app_module)
+    stack = create(request.stack, request.home, options)
+    try:
+        with view.step(f"starting the {stack.kind} stack"):
+            await stop.guard(stack.up())
+        yield stack
+    finally:
+        with view.step(f"stopping the {stack.kind} stack"):
+            await stack.down()
+
+
+async def _check_lively(stack: Stack) -> None:
+    try:
+        await stack.wait_ready(within_s=_LIVELY_WITHIN_S)
+    except (StackError, NeverHappenedError) as error:
+        raise CouldNotRunError(
+            f"the stack that is up does not do its work ({error}); try `feedstorm heal`, or `feedstorm down`"
+        ) from None
+
+
+def options_for(
+    wishes: StackWishes, population: Population, app_module: str = "reference_app"
+) -> StackOptions:
+    """How a stack has to be for these wishes and people."""
+    threshold = max(1, int(population.celebrity_followers * CELEBRITY_SHARE))
+    env = {"FEED_CELEBRITY_THRESHOLD": str(threshold), **wishes.env}
+    election_s = 10.0 if wishes.election_timeout is None else float(wishes.election_timeout)
+    return StackOptions(election_timeout_s=election_s, app_env=env, app_module=app_module)
+
+
+async def populate(
+    home: Path, stack: Stack, population: Population, seed: int, view: View, stop: Stop
+) -> None:
+    if is_seeded(home, stack, population, seed):
+        view.say(f"{population.users} users are there already")
+        return
+    with view.step(f"seeding {population.users} users"):
+        await stop.guard(seed_stack(home, stack, population, seed))
+
+
+async def clear_leftovers(home: Path, arsenal: Arsenal, view: View) -> None:
+    """Heal what a run that was killed has left behind."""
+    book = LeaseBook(home)
+    orphans = [lease for lease in book.all() if lease.why_overdue()]
+    for healing in await asyncio.to_thread(heal, orphans, arsenal, book, "left behind by an earlier run"):
+        view.say(f"left behind by an earlier run: {healing.lease.fault} on {healing.target}: {healing.stage}")
+        if healing.stage == "heal_failed":
+            raise CouldNotRunError(
+                f"{healing.lease.fault} on {healing.target} is left from an earlier run and could not be "
+                f"healed: {healing.detail}; take the stack down with `feedstorm down`"
+            )
+
+
+@contextmanager
+def only_one(home: Path) -> Iterator[None]:
+    """Two drills on one stack would explain each other's errors. Raises CouldNotRunError."""
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "drill.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CouldNotRunError(
+                f"another drill is running on the stack in {home}; wait for it, or set FEEDSTORM_HOME"
+            ) from None
+        yield
