@@ -1,0 +1,177 @@
+"""Open arrivals: ops start when they are meant to, however slow the answers are.
+
+Three parts. `Scheduler` asks the pacer what is due and hands each intended start to `Executor`, a
+set of persistent greenlets behind a first-in-first-out queue, which lets a user of the mix do one
+task. `Arrivals` is what Locust sees: a user class whose users are equal shares of the rate, so that
+Locust deals the rate over its workers, and deals it again when one is lost.
+"""
+
+import random
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+import gevent
+from gevent.hub import Waiter
+from locust import User, constant, task
+
+from loadtests.http.traffic import Traffic
+from loadtests.pacing import Pacer
+
+FROZEN_S: Final = 1.0
+"""If the scheduler was not run for so long, the process was frozen or starved: what fell due then was
+not sent by our own fault, and is counted as abandoned, not as the server's latency."""
+
+Work = Callable[[float], None]
+
+
+class Executor:
+    """Runs work at once while fewer than `limit` pieces are in hand, and in order of arrival after that.
+
+    Work that has waited for `give_up_s` is abandoned: a client would have given up on it by then.
+    """
+
+    def __init__(self, work: Work, traffic: Traffic, *, limit: int, give_up_s: float) -> None:
+        self._work, self._traffic, self._limit, self._give_up_s = work, traffic, limit, give_up_s
+        self._queue: deque[float] = deque()
+        self._idle: list[Waiter[Any]] = []
+        self._greenlets: set[gevent.Greenlet] = set()
+        self._loop = gevent.get_hub().loop
+
+    @property
+    def busy(self) -> int:
+        """How many pieces of work are in hand."""
+        return sum(not greenlet.dead for greenlet in self._greenlets) - len(self._idle)
+
+    def submit(self, intended: float) -> None:
+        if self._idle:
+            self._loop.run_callback(self._idle.pop().switch, intended)
+        elif len(self._greenlets) < self._limit:
+            self._greenlets.add(gevent.spawn(self._serve, intended))
+        else:
+            self._queue.append(intended)
+
+    def _serve(self, intended: float | None) -> None:
+        while True:
+            if intended is not None:
+                self._work(intended)
+            intended = self._next()
+            if intended is None:
+                waiter: Waiter[Any] = Waiter()
+                self._idle.append(waiter)
+                intended = waiter.get()
+
+    def _next(self) -> float | None:
+        oldest = time.monotonic() - self._give_up_s
+        while self._queue:
+            intended = self._queue.popleft()
+            if intended > oldest:
+                return intended
+            self._traffic.never_sent(1)
+        return None
+
+    def drop_queue(self) -> None:
+        """Abandon what has not been sent yet."""
+        self._traffic.never_sent(len(self._queue))
+        self._queue.clear()
+
+    def kill(self) -> None:
+        """Cut off what is in flight; the client counts each op as abandoned."""
+        gevent.killall(list(self._greenlets), block=True, timeout=5)
+        self._greenlets.clear()
+        self._idle.clear()
+
+
+class Scheduler:
+    """Submits each arrival at its intended start, as long as this process holds a share of the rate."""
+
+    def __init__(
+        self,
+        rate: Callable[[float], float],
+        executor: Executor,
+        traffic: Traffic,
+        make_pacer: Callable[..., Pacer],
+    ) -> None:
+        """`rate` is the whole swarm's rate at an instant of `time.monotonic()`."""
+        self.share = 0.0
+        self._executor, self._traffic = executor, traffic
+        self._pacer = make_pacer(lambda t: rate(t) * self.share, time.monotonic())
+        self._greenlet: gevent.Greenlet | None = None
+
+    def start(self) -> None:
+        self._greenlet = gevent.spawn(self._run)
+
+    def _run(self) -> None:
+        pacer, submit, traffic = self._pacer, self._executor.submit, self._traffic
+        woken = time.monotonic()
+        while True:
+            gevent.sleep(pacer.pause_s())  # also when behind: other greenlets must get their turn
+            before, woken = woken, time.monotonic()
+            due = pacer.due(woken)
+            traffic.planned += len(due)
+            if woken - before > FROZEN_S:
+                traffic.never_sent(len(due))
+                continue
+            for intended in due:
+                submit(intended)
+
+    def stop(self) -> None:
+        """No more arrivals. What was submitted and not sent yet is abandoned."""
+        if self._greenlet is not None:
+            self._greenlet.kill()
+            self._greenlet = None
+        self._executor.drop_queue()
+
+
+class Cast:
+    """The users of the mix, made when first needed and used again: one task each time."""
+
+    def __init__(self, environment: Any, mix: dict[type[User], float], rng: random.Random) -> None:
+        self._environment, self._rng = environment, rng
+        self._classes = list(mix)
+        self._weights = [sum(list(mix.values())[: i + 1]) for i in range(len(mix))]
+        self._off_stage: dict[type[User], list[User]] = {kind: [] for kind in mix}
+
+    def play(self, intended: float) -> None:
+        """Let one user do one task. Exceptions are reported as Locust reports those of tasks."""
+        kind = self._rng.choices(self._classes, cum_weights=self._weights)[0]
+        waiting = self._off_stage[kind]
+        user: User | None = None
+        try:
+            user = waiting.pop() if waiting else self._enter(kind)
+            user.client.intended = intended  # type: ignore[attr-defined]  # a `RawHttpUser`
+            perform: Any = self._rng.choice(
+                user.tasks
+            )  # a function: nested task sets are refused at the start
+            perform(user)
+        except Exception as error:
+            self._environment.events.user_error.fire(
+                user_instance=user, exception=error, tb=error.__traceback__
+            )
+        if user is not None:
+            user.client.intended = None  # type: ignore[attr-defined]
+            waiting.append(user)
+
+    def _enter(self, kind: type[User]) -> User:
+        user = kind(self._environment)
+        user.on_start()
+        return user
+
+
+class Arrivals(User):
+    """One share of the arrivals. It does nothing itself: the scheduler runs while shares are held."""
+
+    abstract = True  # never picked up from a locustfile: the swarm puts it in place
+    wait_time = constant(3600)
+    take: ClassVar[Callable[[Any, int], None]]
+
+    @task
+    def hold(self) -> None:
+        """A share is held until Locust stops this user."""
+
+    def on_start(self) -> None:
+        type(self).take(self.environment, 1)
+
+    def on_stop(self) -> None:
+        type(self).take(self.environment, -1)

@@ -1,0 +1,112 @@
+"""One keep-alive connection: bytes out, one parsed answer in."""
+
+import errno
+import socket
+import time
+from typing import Final
+
+import gevent.socket
+import httptools
+
+from loadtests.http.errors import Broken, ConnectFailed
+
+RECEIVE_BYTES: Final = 65_536
+Address = tuple[str, int]
+
+
+class Connection:
+    """Not shared: one op at a time. After an error it is of no use and must be closed."""
+
+    __slots__ = ("_body", "_complete", "_headers", "_parser", "_socket", "keep_alive")
+
+    def __init__(self, address: Address, connect_timeout_s: float) -> None:
+        """Connect. Raises ConnectFailed; nothing was sent then."""
+        self._socket = gevent.socket.socket(
+            socket.AF_INET6 if ":" in address[0] else socket.AF_INET, socket.SOCK_STREAM
+        )
+        self._socket.settimeout(connect_timeout_s)
+        try:
+            self._socket.connect(address)
+        except OSError as error:
+            self._socket.close()
+            raise ConnectFailed(_connect_problem(error)) from None
+        except BaseException:
+            self._socket.close()
+            raise
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._parser = httptools.HttpResponseParser(self)
+        self.keep_alive = False
+
+    # -- what httptools calls; `should_keep_alive` is only right inside `on_message_complete` --
+
+    def on_message_begin(self) -> None:
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._body: list[bytes] = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.append((name, value))
+
+    def on_body(self, part: bytes) -> None:
+        self._body.append(part)
+
+    def on_message_complete(self) -> None:
+        if self._parser.get_status_code() >= 200:  # a 1xx answer comes before the real one
+            self._complete = True
+            self.keep_alive = self._parser.should_keep_alive()
+
+    # ------------------------------------------------------------------------------------------
+
+    def exchange(self, request: bytes, timeout_s: float) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        """Send a request and wait for its whole answer: (status, headers, body).
+
+        `timeout_s` bounds everything from the first byte sent to the last byte received.
+
+        Raises:
+            Broken: there is no whole answer; the server may have done what was asked.
+        """
+        self._complete, self.keep_alive = False, False
+        sock, feed = self._socket, self._parser.feed_data
+        deadline = time.monotonic() + timeout_s
+        try:
+            sock.settimeout(timeout_s)
+            sock.sendall(request)
+            while True:
+                data = sock.recv(RECEIVE_BYTES)
+                if not data:
+                    break
+                feed(data)
+                if self._complete:
+                    break
+                sock.settimeout(max(0.001, deadline - time.monotonic()))
+        except TimeoutError:
+            raise Broken("timeout") from None
+        except OSError as error:
+            raise Broken(
+                "connection reset" if error.errno in (errno.ECONNRESET, errno.EPIPE) else "connection lost"
+            ) from None
+        except httptools.HttpParserError:
+            raise Broken("unreadable answer") from None
+        if not self._complete:
+            raise Broken("connection closed")
+        return self._parser.get_status_code(), self._headers, b"".join(self._body)
+
+    def is_open(self) -> bool:
+        """Whether an idle connection can still be used: the server has neither closed it nor spoken."""
+        try:
+            self._socket._sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _connect_problem(error: OSError) -> str:
+    if isinstance(error, TimeoutError):
+        return "connect timeout"
+    if isinstance(error, socket.gaierror):
+        return "unknown host"
+    return "connection refused" if error.errno == errno.ECONNREFUSED else "cannot connect"
