@@ -98,7 +98,7 @@ class StackOptions:
     app_env: dict[str, str] = field(default_factory=dict)
     app_module: str = "reference_app"
     services_only: bool = False
-    through_proxy: bool = False
+    through_proxy: bool = True
 
 
 class MemberControl(Protocol):
