@@ -46,7 +46,11 @@ def connect(allowed_hosts: tuple[str, ...] = ()) -> docker.DockerClient:
         client = docker.DockerClient(
             base_url=where, timeout=_TIMEOUT_S, use_ssh_client=where.startswith("ssh")
         )
-        client.ping()
+        try:
+            client.ping()
+        except Exception:
+            client.close()
+            raise
         return client
 
 

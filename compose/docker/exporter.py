@@ -1,1 +1,119 @@
-"""placeholder"""
+"""What no service says about itself, for Prometheus: who is primary, how far behind the readers of Kafka
+are, which links are disturbed. Part of profile `observe`; it looks at the members directly, never through
+the proxy.
+
+    feedstorm_mongo_up{member}         1 while the member answers as primary or secondary
+    feedstorm_mongo_primary{member}    1 on the member that says it is primary
+    feedstorm_kafka_lag{group,topic}   records that the group has not committed yet
+    feedstorm_link_fault{link}         1 while the link is cut or carries a toxic
+    feedstorm_exporter_failures_total{what}
+"""
+
+import json
+import os
+import sys
+import threading
+import urllib.request
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from kafka import KafkaAdminClient
+from prometheus_client import Counter, Gauge, start_http_server
+from pymongo.errors import PyMongoError
+from pymongo.uri_parser import parse_uri
+
+from compose.docker.replica_set import direct
+
+PORT, EVERY_S, ASK_S = 8000, 2.0, 2.0
+_LATEST = -1  # the protocol's word for a partition's end
+
+MONGO_UP = Gauge("feedstorm_mongo_up", "Answers as primary or secondary.", ["member"])
+MONGO_PRIMARY = Gauge("feedstorm_mongo_primary", "Says that it is primary.", ["member"])
+KAFKA_LAG = Gauge("feedstorm_kafka_lag", "Records that a group has not committed yet.", ["group", "topic"])
+LINK_FAULT = Gauge("feedstorm_link_fault", "Cut, or carries a toxic.", ["link"])
+FAILURES = Counter("feedstorm_exporter_failures", "Looks that failed.", ["what"])
+
+Offsets = Mapping[tuple[str, int], int]
+"""(topic, partition) -> offset."""
+
+
+def lag_by_topic(committed: Offsets, ends: Offsets) -> dict[str, int]:
+    """Records per topic that lie between what was committed and the end; never below nothing."""
+    lag: dict[str, int] = defaultdict(int)
+    for (topic, partition), offset in committed.items():
+        lag[topic] += max(0, ends.get((topic, partition), offset) - offset)
+    return dict(lag)
+
+
+def disturbed(proxies: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
+    """Link -> whether it is cut or carries a toxic, from what Toxiproxy says of its proxies."""
+    return {name: not held["enabled"] or bool(held["toxics"]) for name, held in proxies.items()}
+
+
+def look_at_mongo(hosts: Iterable[str]) -> None:
+    for host in hosts:
+        try:
+            with direct(host) as client:
+                said = client.admin.command("hello")
+        except PyMongoError:
+            said = {}
+        primary = bool(said.get("isWritablePrimary"))
+        MONGO_UP.labels(host).set(primary or bool(said.get("secondary")))
+        MONGO_PRIMARY.labels(host).set(primary)
+
+
+def look_at_links(url: str) -> None:
+    request = urllib.request.Request(f"{url}/proxies", headers={"User-Agent": "feedstorm"})
+    with urllib.request.urlopen(request, timeout=ASK_S) as answer:
+        for name, is_disturbed in disturbed(json.load(answer)).items():
+            LINK_FAULT.labels(name).set(is_disturbed)
+
+
+def look_at_kafka(bootstrap: str) -> None:
+    """With a client made anew each time: a broker that was down must not leave a broken one behind."""
+    milliseconds = round(ASK_S * 1000)
+    admin = KafkaAdminClient(
+        bootstrap_servers=bootstrap, bootstrap_timeout_ms=milliseconds, request_timeout_ms=milliseconds
+    )
+    try:
+        groups = [str(group["group_id"]) for group in admin.list_groups()]
+        for group, offsets in admin.list_group_offsets(groups).items() if groups else ():
+            committed = {at: held.offset for at, held in offsets.items() if held.offset >= 0}
+            latest = admin.list_partition_offsets(dict.fromkeys(committed, _LATEST)) if committed else {}
+            ends = {at: held.offset for at, held in latest.items()}
+            for topic, count in lag_by_topic(committed, ends).items():
+                KAFKA_LAG.labels(group, topic).set(count)
+    finally:
+        admin.close()
+
+
+def again_and_again(what: str, look: Callable[[], None], ended: threading.Event) -> None:
+    """Look every two seconds until `ended`; a look that fails is counted, and no more than that."""
+    while not ended.is_set():
+        try:
+            look()
+        except Exception:  # whatever is broken here is what somebody is looking at
+            FAILURES.labels(what).inc()
+        ended.wait(EVERY_S)
+
+
+def main() -> int:
+    hosts = [f"{host}:{port}" for host, port in parse_uri(os.environ["FEED_MONGO_URI"])["nodelist"]]
+    proxy, kafka = os.environ["FEEDSTORM_TOXIPROXY_URL"], os.environ["FEED_KAFKA_BOOTSTRAP"]
+    looks: dict[str, Callable[[], None]] = {
+        "mongo": lambda: look_at_mongo(hosts),
+        "links": lambda: look_at_links(proxy),
+        "kafka": lambda: look_at_kafka(kafka),
+    }
+    ended = threading.Event()
+    for what, look in looks.items():
+        threading.Thread(target=again_and_again, args=(what, look, ended), daemon=True).start()
+    server, thread = start_http_server(PORT)
+    thread.join()
+    server.server_close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

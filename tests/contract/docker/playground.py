@@ -1,0 +1,78 @@
+"""Members to act on, for the contract of MemberControl: on the fake engine, and on the real one."""
+
+import os
+import subprocess
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from compose.docker import cli, engine
+from compose.docker.control import DockerControl
+from compose.docker.mapping import Mapping
+from compose.docker.project import Project
+from compose.docker.ready import does_its_work
+from compose.stack import Component, MemberControl, StackError
+from tests.unit.docker.fake_engine import FakeApi, client_of, redis
+
+POLICIES = Path(__file__).parent / "policies.yml"
+
+
+@dataclass(frozen=True)
+class Playground:
+    """A control and the members that a test may break. `answers` asks a member in its own protocol."""
+
+    control: MemberControl
+    names: tuple[str, ...]
+    answers: Callable[[str], bool]
+
+
+def on_the_fake_engine() -> Iterator[Playground]:
+    names = ("always", "never", "on-failure", "unless-stopped")
+    api = FakeApi(*(redis("p", name) for name in names))
+    project = Project(client_of(api), "p", Mapping())
+    states = {container.service: container for container in api.held}
+    yield Playground(
+        DockerControl(client_of(api), project), names, lambda name: states[name].status == "running"
+    )
+
+
+def on_the_engine() -> Iterator[Playground]:
+    """A compose project of its own, with one server under every restart policy."""
+    name = f"feedstorm-test-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+    compose(name, "up", "--detach", "--wait", "--wait-timeout", "60")
+    try:
+        client = engine.connect()
+        project = Project(client, name, Mapping())
+        yield Playground(
+            DockerControl(client, project), tuple(m.name for m in project.members()), _asks(project)
+        )
+        client.close()
+    finally:
+        compose(name, "down", "--volumes", "--timeout", "1")
+
+
+def compose(project: str, *arguments: str) -> None:
+    argv = cli.command(project, (POLICIES,), *arguments)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def engine_is_missing() -> str:
+    """Why there is no engine to test on; empty if there is one."""
+    try:
+        engine.connect().close()
+    except StackError as error:
+        return str(error)
+    return ""
+
+
+def _asks(project: Project) -> Callable[[str], bool]:
+    def answers(name: str) -> bool:
+        address = project.address(project.need(name))
+        try:
+            return address is not None and does_its_work(Component.REDIS, address)
+        except Exception:  # refused, reset, frozen: all the same to the test
+            return False
+
+    return answers
