@@ -106,18 +106,18 @@ def _explain(message: str) -> tuple[str, str]:
 
 def _line_of(root: yaml.Node, path: str) -> int:
     """The line of `.timeline[0].at` in the document; of the nearest thing around it that exists."""
-    node = root
+    node, mark = root, root.start_mark
     for word, index in re.findall(r"\.([^.\[]+)|\[(\d+)\]", path):
         if index and isinstance(node, yaml.SequenceNode) and int(index) < len(node.value):
             node = node.value[int(index)]
+            mark = node.start_mark
             continue
-        if not isinstance(node, yaml.MappingNode):
-            break
-        pair = next(((key, value) for key, value in node.value if key.value == word), None)
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []
+        pair = next(((key, value) for key, value in pairs if key.value == word), None)
         if pair is None:
             break
-        node = pair[1] if not isinstance(pair[1], yaml.ScalarNode) else pair[0]
-    return int(node.start_mark.line) + 1
+        mark, node = pair[0].start_mark, pair[1]
+    return int(mark.line) + 1
 
 
 # -- what the types cannot say ----------------------------------------------------------------

@@ -18,7 +18,7 @@ class Seconds(float):
     def parse(cls, text: object) -> "Seconds":
         match = _DURATION.fullmatch(str(text).strip())
         if match is None:
-            raise ValueError(f"{text!r} is not a duration: write it like 20s, 250ms, 2m or 1h")
+            raise ValueError(f"'{text}' is not a duration: write it like 20s, 250ms, 2m or 1h")
         return cls(float(match[1]) * _UNIT_S[match[2]])
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class PerSecond(float):
     def parse(cls, text: object) -> "PerSecond":
         match = _RATE.fullmatch(str(text).strip())
         if match is None:
-            raise ValueError(f"{text!r} is not a rate: write it like 60/s")
+            raise ValueError(f"'{text}' is not a rate: write it like 60/s")
         return cls(float(match[1]))
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class Share(float):
     def parse(cls, text: object) -> "Share":
         match = _SHARE.fullmatch(str(text).strip())
         if match is None or float(match[1]) > 100:
-            raise ValueError(f"{text!r} is not a share: write it like 10%, at most 100%")
+            raise ValueError(f"'{text}' is not a share: write it like 10%, at most 100%")
         return cls(float(match[1]) / 100)
 
     def __str__(self) -> str:

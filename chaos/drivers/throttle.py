@@ -36,7 +36,7 @@ class Throttles:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         subprocess.Popen(
-            [sys.executable, "-m", "chaos.drivers.throttle", str(self._home), member, str(share), token],
+            [sys.executable, "-m", "chaos.drivers.throttle", str(self._home), member, repr(float(share)), token],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True,
         )  # fmt: skip

@@ -1,0 +1,194 @@
+import random
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from chaos.errors import CannotInjectError
+from chaos.faults import make
+from chaos.healing import heal
+from chaos.injection import Injected, inject
+from chaos.leases import Lease, LeaseBook, Owner
+from chaos.reaper import heal_overdue
+from compose.stack import State
+from results.history import EVENTS, Event, read_rows
+from results.history import Fault as FaultEvent
+from tests.unit.chaos.fakes import FakeStack, fake_arsenal
+
+
+class Bench:
+    """A fake stack with a lease book, and a hand to put faults on it."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.arsenal, self.stack, self.links = fake_arsenal(home)
+        self.book = LeaseBook(home)
+        self.count = 0
+
+    def put(self, fault: str, on: str, **options: object) -> Injected:
+        self.count += 1
+        lease = Lease.draw(make(fault, options), on, held_for_s=10, number=self.count, run=str(self.home))
+        return inject(lease, on, self.arsenal, self.book, random.Random(1))
+
+    def heal(self, *injected: Injected) -> list[str]:
+        healings = heal([each.lease for each in injected], self.arsenal, self.book)
+        return [f"{healing.target} {healing.stage}" for healing in healings]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_the_lease_is_on_disk_before_the_fault_is_in(bench: Bench) -> None:
+    seen: list[int] = []
+    kill = bench.stack.control.kill
+    bench.stack.control.kill = lambda name: (seen.append(len(bench.book.all())), kill(name))[1]  # type: ignore[func-returns-value, method-assign]  # a spy
+    bench.put("kill", "redis")
+    assert seen == [1]
+
+
+def test_a_lease_that_cannot_be_written_keeps_the_fault_out(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(lease: Lease) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(bench.book, "write", full)
+    with pytest.raises(OSError, match="disk full"):
+        bench.put("kill", "redis")
+    assert bench.stack.control.calls == []
+
+
+def test_healing_undoes_and_closes_the_lease_and_again_is_harmless(bench: Bench) -> None:
+    injected = bench.put("kill", "mongo:primary")
+    assert bench.stack.control.state("mongo2") == State.DOWN
+    assert bench.heal(injected) == ["mongo2 healed"]
+    assert bench.stack.control.state("mongo2") == State.RUNNING
+    assert bench.book.all() == []
+    calls = list(bench.stack.control.calls)
+    assert bench.heal(injected) == []
+    assert bench.stack.control.calls == calls
+
+
+def test_what_half_an_injection_did_is_undone(bench: Bench) -> None:
+    bench.stack.control.broken = {"mongo3"}
+    with pytest.raises(CannotInjectError, match="does not listen"):
+        bench.put("pause", "mongo:all")
+    assert bench.stack.control.state("mongo1") == State.RUNNING
+    assert bench.book.all() == []
+
+
+def test_one_undo_that_fails_does_not_keep_the_others_from_being_done(bench: Bench) -> None:
+    injected = bench.put("pause", "mongo:all")
+    bench.stack.control.broken = {"mongo2"}
+    assert sorted(bench.heal(injected)) == ["mongo1 healed", "mongo2 heal_failed", "mongo3 healed"]
+    (left,) = bench.book.all()
+    assert left.targets == ["mongo2"]
+    assert "does not listen" in left.last_error
+    bench.stack.control.broken = set()
+    assert bench.heal(injected) == ["mongo2 healed"], "a later attempt can still heal it"
+    assert bench.book.all() == []
+
+
+def test_two_faults_that_hold_a_member_down_let_it_up_only_together(bench: Bench) -> None:
+    first, second = bench.put("pause", "redis"), bench.put("pause", "redis")
+    bench.heal(first)
+    assert bench.stack.control.state("redis") == State.PAUSED
+    bench.heal(second)
+    assert bench.stack.control.state("redis") == State.RUNNING
+
+
+def test_a_pause_around_a_kill_is_in_force_again_after_the_kill_is_healed(bench: Bench) -> None:
+    outer, inner = bench.put("pause", "redis"), bench.put("kill", "redis")
+    bench.heal(inner)
+    assert bench.stack.control.state("redis") == State.PAUSED
+    bench.heal(outer)
+    assert bench.stack.control.state("redis") == State.RUNNING
+
+
+def test_everything_at_once_is_undone_newest_first(bench: Bench) -> None:
+    first, second = bench.put("pause", "mongo:primary"), bench.put("kill", "kafka")
+    bench.stack.control.calls.clear()
+    bench.heal(first, second)
+    assert bench.stack.control.calls == ["start kafka", "resume mongo2"]
+    assert set(bench.stack.control.states.values()) == {State.RUNNING}
+
+
+def test_a_member_that_is_gone_heals_to_gone_and_is_reported(bench: Bench) -> None:
+    injected = bench.put("kill", "redis")
+    bench.stack.members = tuple(member for member in bench.stack.members if member.name != "redis")
+    (healing,) = heal([injected.lease], bench.arsenal, bench.book)
+    assert healing.stage == "healed"
+    assert "gone" in healing.detail
+    assert bench.book.all() == []
+
+
+def test_a_stack_that_is_gone_has_no_faults_in_force(bench: Bench) -> None:
+    injected = bench.put("kill", "redis")
+    (healing,) = heal([injected.lease], None, bench.book)
+    assert "gone" in healing.detail
+    assert bench.book.all() == []
+
+
+def test_killing_what_is_down_already_is_refused_and_it_is_not_started_afterwards(bench: Bench) -> None:
+    bench.stack.control.states["api1"] = State.DOWN
+    with pytest.raises(CannotInjectError, match="down already"):
+        bench.put("kill", "api:api1")
+    assert bench.stack.control.state("api1") == State.DOWN
+    assert bench.stack.control.calls == []
+
+
+def test_link_faults_are_undone_by_name_and_foreign_toxics_stay(bench: Bench) -> None:
+    bench.links.on_links["api->redis"] = {"theirs": "latency"}
+    slow = bench.put("latency", "link:app->redis", delay="200ms")
+    closed = bench.put("cut", "link:app->mongo:primary")
+    assert len(bench.links.toxics("api->redis")) == 2
+    assert bench.links.cuts == {"app->mongo2"}
+    bench.heal(slow, closed)
+    assert bench.links.toxics("api->redis") == {"theirs"}
+    assert bench.links.cuts == set()
+
+
+def test_the_history_gets_one_line_for_the_heal_and_one_for_its_proof(bench: Bench) -> None:
+    bench.heal(bench.put("pause", "mongo:all"))
+    stages = [event.stage for event in read_rows(bench.home / EVENTS, Event) if isinstance(event, FaultEvent)]
+    assert stages == ["heal", "healed"]
+
+
+def test_a_lease_is_overdue_past_its_deadline_or_without_its_owner(bench: Bench) -> None:
+    lease = bench.put("kill", "redis").lease
+    assert lease.why_overdue() == ""
+    lease.until = time.monotonic() - 1
+    assert "deadline" in lease.why_overdue()
+    lease.owner = Owner(lease.owner.pid, lease.owner.started - 1000)
+    assert "gone" in lease.why_overdue(), "a reused pid does not stand in for the owner"
+
+
+def test_the_reaper_heals_what_is_overdue_and_nothing_else(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, overdue = bench.put("kill", "redis"), bench.put("kill", "kafka")
+    overdue.lease.until = time.monotonic() - 1
+    bench.book.write(overdue.lease)
+    monkeypatch.setattr("chaos.reaper.attach", lambda home: bench.stack)
+    monkeypatch.setattr("chaos.reaper.arm", lambda stack, home: bench.arsenal)
+    heal_overdue(bench.home, bench.book)
+    assert bench.stack.control.state("kafka") == State.RUNNING
+    assert bench.stack.control.state("redis") == State.DOWN
+    assert [lease.id for lease in bench.book.all()] == [kept.lease.id]
+
+
+def test_a_lease_reads_back_as_it_was_written(bench: Bench) -> None:
+    lease = bench.put("latency", "link:app->redis", delay="200ms", jitter="50ms").lease
+    assert bench.book.all() == [lease]
+    assert lease.make_fault() == make("latency", {"delay": "200ms", "jitter": "50ms"})
+    assert msgspec.json.decode(msgspec.json.encode(lease), type=Lease) == lease
+
+
+def test_fakes_are_stacks(tmp_path: Path) -> None:
+    from compose.stack import Stack
+
+    stack: Stack = FakeStack(tmp_path)
+    assert stack.primary() == "mongo2"
