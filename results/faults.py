@@ -10,8 +10,9 @@ from results.history import Event, Fault
 class FaultLife(msgspec.Struct, omit_defaults=True):
     """One fault from injection to heal, in seconds of the run.
 
-    `seen` says whether it was proved to bite: True, False (proved to be without effect), or None (never
-    proved either way). `healed` likewise for its heal. `healed_at` is when the undo was done.
+    `seen` says whether it was proved to bite: True, False (proved to be without effect, also if it lost
+    its bite before its time), or None (never proved either way). `healed` likewise for its heal.
+    `healed_at` is when the undo was done.
     """
 
     fault: str
@@ -55,7 +56,7 @@ def _advance(life: FaultLife, event: Fault) -> None:
         case "bites":
             life.seen = True
         case "no_effect":
-            life.seen = life.seen or False
+            life.seen = False
         case "heal":
             life.healed_at = event.t
         case "healed":

@@ -1,12 +1,13 @@
 """The history of a run: the append-only record that every measure, audit and report is made from.
 
-One run is one directory. Four files of JSON lines grow while it runs, and share one clock:
+One run is one directory. Files of JSON lines grow while it runs, and share one clock:
 
     events.jsonl     phases, faults, topology and member changes, notes, aborts     (Event)
     series.jsonl     per second, op and worker: outcomes and latency histograms;
                      per second and worker: how the generator itself did             (SeriesRow)
     staleness.jsonl  one line per staleness probe that was decided                   (StalenessSample)
     ledger.jsonl     one line per write: what was asked and what came back           (LedgerEntry)
+    gauges.jsonl     now and then, per member: memory, open files, backlog, ...       (Gauge; optional)
 
 Beside them `run.json` (RunInfo) says what was run. `t` is in seconds since the run's start, on the
 monotonic clock that all processes of one machine share; an op belongs to the second of its
@@ -30,6 +31,7 @@ EVENTS: Final = "events.jsonl"
 SERIES: Final = "series.jsonl"
 STALENESS: Final = "staleness.jsonl"
 LEDGER: Final = "ledger.jsonl"
+GAUGES: Final = "gauges.jsonl"
 RUN: Final = "run.json"
 
 T0_ENV: Final = "FEEDSTORM_T0"
@@ -230,6 +232,21 @@ class LedgerEntry(msgspec.Struct, omit_defaults=True):
     worker: str = ""
 
 
+# -- gauges.jsonl -----------------------------------------------------------------------------
+
+
+class Gauge(msgspec.Struct, frozen=True):
+    """What a member's gauge showed at `t`: `"rss_mib"`, `"open_files"`, `"feed_backlog"`, ...
+
+    Written by whoever watches the stack, every few seconds; charts and drift are made from it.
+    """
+
+    t: float
+    member: str
+    name: str
+    value: float
+
+
 # -- run.json -------------------------------------------------------------------------------
 
 
@@ -314,6 +331,7 @@ class History(msgspec.Struct):
     events: list[Event]
     series: list[SeriesRow]
     staleness: list[StalenessSample]
+    gauges: list[Gauge] = []
 
     @classmethod
     def load(cls, directory: Path) -> "History":
@@ -324,6 +342,7 @@ class History(msgspec.Struct):
             events=sorted(read_rows(directory / EVENTS, Event), key=lambda event: event.t),
             series=list(read_rows(directory / SERIES, SeriesRow)),
             staleness=list(read_rows(directory / STALENESS, StalenessSample)),
+            gauges=list(read_rows(directory / GAUGES, Gauge)),
         )
 
     def ledger(self) -> Iterator[LedgerEntry]:

@@ -14,7 +14,7 @@ from results.audit.finding import AuditReport
 from results.drill import DrillFacts
 from results.facts import Facts
 from results.faults import FaultLife
-from results.history import Abort, End, Phase
+from results.history import Abort, End, Note, Phase
 from results.proof import ProofResult
 from results.quality import Quality
 from results.recovery import BAD_ERROR_RATE
@@ -78,14 +78,17 @@ def of_the_course(facts: Facts) -> Iterator[Judgement]:
     """Did the run go its whole way?"""
     if not any(isinstance(event, Phase) for event in facts.events):
         yield doubt("the run ended before its first phase")
-    for event in facts.events:
-        if isinstance(event, Abort):
-            why = f"the run was aborted at {event.t:.0f} s: {event.condition} ({event.observed})"
-            yield Judgement(Outcome.FAIL, why, Weight.MEASURE)
-        if isinstance(event, End) and event.why == "interrupted":
-            yield doubt(f"the run was interrupted at {event.t:.0f} s")
-    if not any(isinstance(event, End) for event in facts.events):
+    aborts = [event for event in facts.events if isinstance(event, Abort)]
+    for abort in aborts:
+        why = f"the run was aborted at {abort.t:.0f} s: {abort.condition} ({abort.observed})"
+        yield Judgement(Outcome.FAIL, why, Weight.MEASURE)
+    ends = [event for event in facts.events if isinstance(event, End)]
+    if not ends:
         yield doubt("the run has no end: its runner was killed")
+    elif ends[-1].why != "done" and not aborts:
+        notes = [event.text for event in facts.events if isinstance(event, Note)]
+        last = f" ({notes[-1]})" if notes and ends[-1].why == "aborted" else ""
+        yield doubt(f"the run was {ends[-1].why} at {ends[-1].t:.0f} s{last}")
 
 
 def of_faults(facts: Facts, drill: DrillFacts) -> Iterator[Judgement]:

@@ -7,6 +7,7 @@ from typing import Final
 import results.verdict
 from results import audit
 from results.history import History, write_atomically
+from results.report.html import html
 from results.report.junit import junit
 from results.report.markdown import markdown
 from results.verdict import VERDICT, Verdict, judge
@@ -36,7 +37,7 @@ def write(directory: Path) -> Paths:
     paths = Paths(directory / HTML, directory / MARKDOWN, directory / JUNIT)
     write_atomically(paths.markdown, markdown(verdict, history.run))
     write_atomically(paths.junit, junit(verdict))
-    write_atomically(paths.html, f"<!doctype html><title>{verdict.drill}</title>")
+    write_atomically(paths.html, html(verdict, history))
     return paths
 
 
