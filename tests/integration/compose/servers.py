@@ -1,0 +1,164 @@
+"""Servers for these tests: stores and replica sets without the rest of the stack around them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from pymongo import MongoClient
+
+from compose.embedded.mongo.client import ask_once
+from compose.embedded.ports import free_ports
+
+Client = MongoClient[dict[str, Any]]
+
+
+class Server:
+    """A child process that can be killed, paused and started again."""
+
+    def __init__(self, argv: list[str], address: str, log: Path) -> None:
+        self.argv, self.address, self.log = argv, address, log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as output:
+            self._process = subprocess.Popen(self.argv, stdout=output, stderr=output)
+
+    def send(self, number: signal.Signals) -> None:
+        assert self._process
+        os.kill(self._process.pid, number)
+
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """End it, and wait until it has ended."""
+        if self._process and self._process.poll() is None:
+            self.send(number)
+            self._process.wait(20)
+
+    def await_answer(self, within_s: float = 20.0) -> None:
+        deadline = time.monotonic() + within_s
+        while True:
+            try:
+                ask_once(self.address, {"ping": 1}, within_s=1.0)
+                return
+            except OSError:
+                assert time.monotonic() < deadline, f"{self.argv} does not answer: {self.log.read_text()}"
+                time.sleep(0.02)
+
+
+@contextmanager
+def store(directory: Path, *, stock: bool = False) -> Iterator[Server]:
+    """A store alone, with or without the repairs."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "data").mkdir(exist_ok=True)
+    (port,) = free_ports(1)
+    argv = [sys.executable, "-m", "compose.embedded.mongo.store", "--port", str(port)]
+    argv += ["--dir", str(directory / "data"), *(["--stock"] if stock else [])]
+    server = Server(argv, f"127.0.0.1:{port}", directory / "store.log")
+    server.start()
+    try:
+        server.await_answer()
+        yield server
+    finally:
+        server.kill()
+
+
+@contextmanager
+def client(server: Server, **options: Any) -> Iterator[Client]:
+    with MongoClient(f"mongodb://{server.address}/?directConnection=true", **options) as made:
+        yield made
+
+
+class ReplicaSet:
+    """A store and three members over it."""
+
+    def __init__(self, directory: Path, store_server: Server, election_s: float) -> None:
+        ports = free_ports(3)
+        addresses = [f"127.0.0.1:{port}" for port in ports]
+        self.store, self.election_s = store_server, election_s
+        self.uri = f"mongodb://{','.join(addresses)}/?replicaSet=rs0"
+        self.members = []
+        for address in addresses:
+            argv = [
+                sys.executable,
+                "-m",
+                "compose.embedded.mongo",
+                "--listen",
+                address,
+                "--advertise",
+                address,
+            ]
+            argv += ["--members", ",".join(addresses), "--store", store_server.address]
+            argv += ["--election-timeout", str(election_s), "--heartbeat", str(election_s / 6)]
+            self.members.append(Server(argv, address, directory / f"{address}.log"))
+
+    def hello(self, member: Server) -> dict[str, Any]:
+        try:
+            return ask_once(member.address, {"hello": 1}, within_s=0.5)
+        except OSError:
+            return {}
+
+    def primary(self) -> Server | None:
+        return next((m for m in self.members if self.hello(m).get("isWritablePrimary")), None)
+
+    def secondaries(self) -> list[Server]:
+        return [m for m in self.members if self.hello(m).get("secondary")]
+
+    def await_primary(self, within_s: float = 20.0) -> Server:
+        deadline = time.monotonic() + within_s
+        while not (primary := self.primary()):
+            assert time.monotonic() < deadline, "no member became primary"
+            time.sleep(0.02)
+        return primary
+
+    def await_whole(self, within_s: float = 20.0) -> Server:
+        """One primary and two secondaries; returns the primary."""
+        deadline = time.monotonic() + within_s
+        while not (self.primary() and len(self.secondaries()) == 2):
+            assert time.monotonic() < deadline, "the replica set did not become whole"
+            time.sleep(0.02)
+        return self.await_primary()
+
+    def repair(self) -> None:
+        """Make every member run again, whatever a test did to it."""
+        for member in self.members:
+            with suppress(ProcessLookupError):
+                member.send(signal.SIGCONT)
+            if not self.hello(member):
+                member.kill()
+                member.start()
+        self.await_whole()
+
+    def member_at(self, address: tuple[str, int] | None) -> Server:
+        assert address
+        return next(m for m in self.members if m.address == f"{address[0]}:{address[1]}")
+
+
+@contextmanager
+def replica_set(directory: Path, *, election_s: float = 1.0) -> Iterator[ReplicaSet]:
+    with store(directory / "store") as store_server:
+        made = ReplicaSet(directory, store_server, election_s)
+        for member in made.members:
+            member.start()
+        try:
+            made.await_whole()
+            yield made
+        finally:
+            for member in made.members:
+                member.kill()
+
+
+def with_secantus(code: str, *, repaired: bool) -> Any:
+    """Run Python code that sees SecantusDB stock or repaired; returns the JSON that it prints."""
+    head = "from compose.embedded.mongo import store_repairs\nimport json, time\n"
+    head += "store_repairs.apply()\n" if repaired else ""
+    done = subprocess.run(
+        [sys.executable, "-c", head + code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
