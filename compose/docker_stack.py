@@ -27,6 +27,7 @@ _UP_WITHIN_S = 1200.0  # the first time, images are pulled and built
 _HEALTHY_WITHIN_S = 180
 _DOWN_WITHIN_S = 120.0
 _HELLO_S = 0.5
+_NOWHERE = "127.0.0.1:0"
 
 _LIMITS = (
     "All containers share one machine: its disk, its clock and its kernel fail together, or not at all.",
@@ -142,7 +143,10 @@ class DockerStack:
         if not self._record.ours:
             raise StackError(f"The compose project '{self._record.project}' is not ours to start")
         if await asyncio.to_thread(self._project.look):
-            raise StackError(f"The docker stack '{self._record.project}' is up already; take it down first")
+            raise StackError(
+                f"The compose project '{self._record.project}' is there already and is not touched; "
+                f"use it with --project {self._record.project}, or remove it with docker compose down"
+            )
         self._remember()
         options = self._record.options
         files = (
@@ -173,8 +177,8 @@ class DockerStack:
             raise StackError(f"{told}. See `docker compose -p {self._record.project} logs`")
 
     async def down(self) -> None:
-        """Stop and forget a project of ours, with its data; forget one that is not ours, and leave it."""
-        if self._record.ours:
+        """Stop and forget a project that we started, with its data; of any other, only forget it."""
+        if self._record.ours and _file(self._home).exists():
             for container in await asyncio.to_thread(self._project.look):
                 if container.state == State.PAUSED:
                     await asyncio.to_thread(self.control.resume, container.name)
@@ -215,12 +219,10 @@ class DockerStack:
         return [member.address for member in self._playing(component) if member.address]
 
     def _first(self, component: Component) -> str:
-        addresses = self._addresses(component)
-        if not addresses:
-            raise StackError(
-                f"The compose project '{self._record.project}' publishes no {component} on this machine"
-            )
-        return addresses[0]
+        """The first address of the component; one that refuses, while it is down and its port not known."""
+        if not self._playing(component):
+            raise StackError(f"The compose project '{self._record.project}' has no {component}")
+        return (self._addresses(component) or [_NOWHERE])[0]
 
     def _writable_mongo(self) -> str:
         primary = self.primary()

@@ -14,6 +14,7 @@ from compose.stack import StackError, State
 _WITHIN_S = 10.0
 _TERMINATE_WITHIN_S = 20
 _STAYS_DOWN_S = 0.4  # a restart policy that brings a container back does so in 100 ms
+_WATCHED_S = 0.1
 _KILLED = 137  # the exit code of a process that SIGKILL ended
 
 
@@ -36,8 +37,9 @@ class DockerControl:
         self._api, self._project = client.api, project
 
     def state(self, name: str) -> State:
-        container = self._project.find(name)
-        return State.GONE if container is None else container.state
+        """At most a tenth of a second old: a watcher asks for every member, again and again."""
+        seen = self._project.containers(at_most_s_old=_WATCHED_S)
+        return next((each.state for each in seen if each.name == name), State.GONE)
 
     def kill(self, name: str) -> None:
         container = self._project.need(name)
@@ -130,11 +132,15 @@ class DockerControl:
         with engine.plainly(f"{container.name} cannot be inspected"):
             return int(self._api.inspect_container(container.id)["State"]["ExitCode"])
 
+    def _state_now(self, name: str) -> State:
+        container = self._project.find(name)
+        return State.GONE if container is None else container.state
+
     def _wait_down(self, name: str) -> None:
         """Down, and down to stay: a restart policy would turn a long outage into a short one unseen."""
         self._wait(name, {State.DOWN, State.GONE}, "down")
         time.sleep(_STAYS_DOWN_S)
-        if self.state(name) not in (State.DOWN, State.GONE):
+        if self._state_now(name) not in (State.DOWN, State.GONE):
             raise StackError(
                 f"{name} came back by itself: its restart policy undoes the fault; "
                 "give the service `restart: unless-stopped` or `no`"
@@ -142,7 +148,7 @@ class DockerControl:
 
     def _wait(self, name: str, wanted: set[State], what: str) -> None:
         deadline = time.monotonic() + _WITHIN_S
-        while (state := self.state(name)) not in wanted:
+        while (state := self._state_now(name)) not in wanted:
             if time.monotonic() >= deadline:
                 raise StackError(f"{name} was not {what} within {_WITHIN_S:g} s (it is {state})")
             time.sleep(0.05)

@@ -52,11 +52,11 @@ class Project:
         self._seen: tuple[float, tuple[Container, ...]] = (float("-inf"), ())
         self._last_ports: dict[str, dict[int, str]] = {}
 
-    def containers(self) -> tuple[Container, ...]:
-        """Every container that plays a part, by name; at most half a second old. Raises StackError."""
+    def containers(self, *, at_most_s_old: float = _KNOWN_FOR_S) -> tuple[Container, ...]:
+        """Every container that plays a part, by name; seen lately, by whoever looked. Raises StackError."""
         with self._lock:
             at, seen = self._seen
-        return seen if time.monotonic() - at < _KNOWN_FOR_S else self.look()
+        return seen if time.monotonic() - at < at_most_s_old else self.look()
 
     def look(self) -> tuple[Container, ...]:
         """Every container that plays a part, as the engine sees it now. Raises StackError."""
@@ -93,7 +93,7 @@ class Project:
         )
 
     def address(self, container: Container) -> str | None:
-        """Where an observer reaches it: what is published now, else (while it is down) what was last."""
+        """Where an observer reaches it, or will once it is up again; None if nowhere, or not known."""
         port = container.part.port
         return None if port is None else container.ports.get(port)
 
@@ -108,8 +108,6 @@ class Project:
             for port in listed.get("Ports") or ()
             if port.get("PublicPort") and ":" not in port.get("IP", "")
         }
-        if ports:
-            self._last_ports[name] = ports
         return Container(
             id=listed["Id"],
             name=name,
@@ -118,8 +116,22 @@ class Project:
             state=_STATES.get(listed["State"], State.DOWN),
             health=_health(listed.get("Status", "")),
             image=listed["Image"],
-            ports=ports or self._last_ports.get(name, {}),
+            ports=self._known_ports(listed["Id"], ports),
         )
+
+    def _known_ports(self, id: str, ports: dict[int, str]) -> dict[int, str]:
+        """What is published now; for a container that is down, what was last, or what was asked for."""
+        if ports:
+            self._last_ports[id] = ports
+        elif id not in self._last_ports:
+            with engine.plainly(f"The container {id[:12]} cannot be inspected"):
+                asked = self._api.inspect_container(id)["HostConfig"]["PortBindings"] or {}
+            self._last_ports[id] = {
+                int(port.partition("/")[0]): f"{self._host}:{bindings[0]['HostPort']}"
+                for port, bindings in asked.items()
+                if bindings and int(bindings[0]["HostPort"] or 0)
+            }
+        return self._last_ports[id]
 
 
 def _health(status: str) -> str:

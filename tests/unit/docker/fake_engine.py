@@ -26,6 +26,7 @@ class FakeContainer:
     health: str = "healthy"
     port: int | None = 6379
     public: int = 0
+    fixed: int = 0
     exit_code: int = 0
     one_off: bool = False
     comes_back: bool = False
@@ -38,7 +39,7 @@ class FakeContainer:
         self.run()
 
     def run(self) -> None:
-        self.status, self.public = "running", next(_PORTS)
+        self.status, self.public = "running", self.fixed or next(_PORTS)
 
     def die(self, code: int) -> None:
         self.status, self.exit_code = "exited", code
@@ -113,7 +114,13 @@ class FakeApi:
         self._answer()
         container = self._find(id)
         networks = {name: {"Aliases": [*aliases, id[:12]]} for name, aliases in container.networks.items()}
-        return {"State": {"ExitCode": container.exit_code}, "NetworkSettings": {"Networks": networks}}
+        fixed = str(container.fixed) if container.fixed else ""
+        bindings = {f"{container.port}/tcp": [{"HostIp": "127.0.0.1", "HostPort": fixed}]}
+        return {
+            "HostConfig": {"PortBindings": bindings if container.port else None},
+            "State": {"ExitCode": container.exit_code},
+            "NetworkSettings": {"Networks": networks},
+        }
 
     def disconnect_container_from_network(self, id: str, network: str) -> None:
         del self._act("disconnect", id).networks[network]

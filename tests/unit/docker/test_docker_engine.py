@@ -1,7 +1,9 @@
 """An engine that cannot be used is one plain sentence that says what to do."""
 
+import gc
 import socket
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import docker.errors
@@ -9,6 +11,15 @@ import pytest
 
 from compose.docker import engine
 from compose.stack import StackError
+
+# The SDK leaves the socket of a connection that failed to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore:.*<socket:pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(autouse=True)
+def leave_no_socket_to_the_next_test() -> Iterator[None]:
+    yield
+    gc.collect()
 
 
 def test_no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

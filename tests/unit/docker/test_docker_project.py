@@ -46,6 +46,13 @@ def test_an_address_is_what_is_published_now_and_after_a_start_what_is_published
     assert seen.members()[0].address == f"127.0.0.1:{api.held[0].public}" != before
 
 
+def test_an_observer_who_comes_while_it_is_down_knows_a_fixed_port_and_no_other() -> None:
+    api = FakeApi(redis("shop", "a", fixed=26379), redis("shop", "b"))
+    for container in api.held:
+        container.die(137)
+    assert [member.address for member in project(api).members()] == ["127.0.0.1:26379", None]
+
+
 def test_a_member_that_publishes_nothing_has_no_address() -> None:
     assert project(FakeApi(redis("shop", port=None))).members()[0].address is None
 
