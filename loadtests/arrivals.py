@@ -10,18 +10,15 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import gevent
+from gevent.event import Event
 from gevent.hub import Waiter
 from locust import User, constant, task
 
-from loadtests.http.traffic import Traffic
+from loadtests.http.traffic import FROZEN_S, Traffic
 from loadtests.pacing import Pacer
-
-FROZEN_S: Final = 1.0
-"""If the scheduler was not run for so long, the process was frozen or starved: what fell due then was
-not sent by our own fault, and is counted as abandoned, not as the server's latency."""
 
 Work = Callable[[float], None]
 
@@ -94,27 +91,36 @@ class Scheduler:
         make_pacer: Callable[..., Pacer],
     ) -> None:
         """`rate` is the whole swarm's rate at an instant of `time.monotonic()`."""
-        self.share = 0.0
-        self._executor, self._traffic = executor, traffic
-        self._pacer = make_pacer(lambda t: rate(t) * self.share, time.monotonic())
+        self._share, self._executor, self._traffic = 0.0, executor, traffic
+        self._pacer = make_pacer(lambda t: rate(t) * self._share, time.monotonic())
+        self._changed = Event()
         self._greenlet: gevent.Greenlet | None = None
 
     def start(self) -> None:
         self._greenlet = gevent.spawn(self._run)
 
+    def hold(self, share: float) -> None:
+        """Hold so much more (or less) of the whole rate from now on."""
+        self._submit_due()
+        self._share = max(0.0, self._share + share)
+        self._changed.set()
+
     def _run(self) -> None:
-        pacer, submit, traffic = self._pacer, self._executor.submit, self._traffic
         woken = time.monotonic()
         while True:
-            gevent.sleep(pacer.pause_s())  # also when behind: other greenlets must get their turn
+            self._changed.clear()
+            self._changed.wait(self._pacer.pause_s())  # also when behind: others must get their turn
             before, woken = woken, time.monotonic()
-            due = pacer.due(woken)
-            traffic.planned += len(due)
-            if woken - before > FROZEN_S:
-                traffic.never_sent(len(due))
-                continue
-            for intended in due:
-                submit(intended)
+            self._submit_due(too_late=woken - before > FROZEN_S)
+
+    def _submit_due(self, *, too_late: bool = False) -> None:
+        due = self._pacer.due(time.monotonic())
+        self._traffic.planned += len(due)
+        if too_late:
+            self._traffic.never_sent(len(due))
+            return
+        for intended in due:
+            self._executor.submit(intended)
 
     def stop(self) -> None:
         """No more arrivals. What was submitted and not sent yet is abandoned."""
@@ -141,9 +147,7 @@ class Cast:
         try:
             user = waiting.pop() if waiting else self._enter(kind)
             user.client.intended = intended  # type: ignore[attr-defined]  # a `RawHttpUser`
-            perform: Any = self._rng.choice(
-                user.tasks
-            )  # a function: nested task sets are refused at the start
+            perform: Any = self._rng.choice(user.tasks)  # a function: task sets were refused
             perform(user)
         except Exception as error:
             self._environment.events.user_error.fire(

@@ -1,5 +1,6 @@
 """The sending side of a process: makes the load of one test, reports each second, drains at the end."""
 
+import math
 import random
 import time
 from typing import Any, Final
@@ -22,6 +23,7 @@ from results.history import Clock
 
 REPORT_EVERY_S: Final = 1.0
 REPORT_AFTER_S: Final = 0.03  # past the whole second, so that its last ops are in
+PULSE_S: Final = 0.1
 DRAIN_LOOK_S: Final = 0.02
 
 
@@ -54,7 +56,7 @@ class Sender:
         if self._settings.arrivals is not None:
             self._open(self._settings.arrivals, mix, began)
         self._send(Report(self.worker, sent=0, abandoned=0))  # "joined"
-        self._background.append(gevent.spawn(self._keep_reporting))
+        self._background += [gevent.spawn(self._keep_pulse), gevent.spawn(self._keep_reporting)]
         if isinstance(self._settings.shape, CelebrityMoment) and self.workload.index == 0:
             wait_s = began + self._settings.shape.at - self._clock.now()
             self._background.append(gevent.spawn_later(max(0.0, wait_s), self._celebrity_moment))
@@ -77,12 +79,17 @@ class Sender:
     def take_share(self, share: float) -> None:
         """Hold so much more (or less) of the whole rate."""
         if self._scheduler is not None and not self._draining:
-            self._scheduler.share = max(0.0, self._scheduler.share + share)
+            self._scheduler.hold(share)
 
     def _celebrity_moment(self) -> None:
         Author(self._environment).publish_as_celebrity()
 
-    # -- every second ------------------------------------------------------------------------
+    # -- while it runs ------------------------------------------------------------------------
+
+    def _keep_pulse(self) -> None:
+        while True:
+            self._traffic.beat(time.monotonic())
+            gevent.sleep(PULSE_S)
 
     def _keep_reporting(self) -> None:
         while True:
@@ -135,6 +142,7 @@ class Sender:
         self._abandon()
         stopping.kill(block=False)
         gevent.killall(self._background)
+        self._traffic.pulse = math.inf
         self._environment.events.request.remove_listener(self._recorder.on_request)
         self._report()
         self._runner.send_message(DONE, pack(Done(self.worker, *self._totals(), self._mishaps.detail())))
@@ -147,5 +155,5 @@ class Sender:
     def _abandon(self) -> None:
         if self._executor is not None:
             self._executor.kill()
-        self._runner.user_greenlets.kill(block=True, timeout=2)
-        self.workload.probes.kill(block=True, timeout=2)
+        for group in (self._runner.user_greenlets, self.workload.probes, self.workload.helpers):
+            group.kill(block=True, timeout=2)

@@ -20,7 +20,8 @@ STORM_S: Final = 10.0
 
 @dataclass
 class Workload:
-    """One per process and test. `probes` are the probes that are not decided yet; `cut`: ask nothing more."""
+    """One per process and test. `probes` are the probes that are not decided yet, `helpers` what
+    serves them; `cut`: ask nothing more."""
 
     settings: Settings
     clock: Clock
@@ -31,6 +32,7 @@ class Workload:
     posts: HotPosts = field(default_factory=HotPosts)
     staleness: list[StalenessSample] = field(default_factory=list)
     probes: Group = field(default_factory=Group)
+    helpers: Group = field(default_factory=Group)
     cut: bool = False
     _saw_posts: set[int] = field(default_factory=set)
     _moment: tuple[int, float] | None = None

@@ -127,8 +127,12 @@ class HttpClient:
         except BaseException:  # killed at the end of the run
             traffic.abandon()
             raise
-        response.ended_at = time.monotonic()
-        traffic.end()
+        response.ended_at = now = time.monotonic()
+        response.spoiled = traffic.is_spoiled(response.sent_at, now)
+        if response.spoiled:
+            traffic.abandon()
+        else:
+            traffic.end()
 
     def _exchange(self, response: Response, head: bytes, body: bytes, timeout_s: float) -> None:
         try:
@@ -171,6 +175,8 @@ class HttpClient:
 
     def _count(self, response: Response, context: Mapping[str, Any] | None) -> None:
         """Fire Locust's request event: `context` has the intended start and the time from the send."""
+        if response.spoiled:
+            return
         intended, ended = response.intended, response.ended_at
         details: dict[str, Any] = {"intended": intended, "service_ms": (ended - response.sent_at) * 1000}
         if self.context is not None:

@@ -17,7 +17,8 @@ class Response:
     `intended` is when the op should have started, `sent_at` when it did, `ended_at` when its answer
     was there. `status_code` is 0 if there was no answer. `failover` says why another instance of the
     API was passed over. `scheduled`: an arrival asked for this op at `intended`; other ops (what a task
-    does next, probes, closed loops) are intended at the moment when they are made.
+    does next, probes, closed loops) are intended at the moment when they are made. `spoiled`: this process
+    stood still meanwhile, so the op is not counted.
     """
 
     __slots__ = (
@@ -31,6 +32,7 @@ class Response:
         "name",
         "scheduled",
         "sent_at",
+        "spoiled",
         "stale",
         "status_code",
         "url",
@@ -47,7 +49,7 @@ class Response:
         self.verdict: Verdict = OK
         self.failover = ""
         self.stale = False
-        self.scheduled = False
+        self.scheduled = self.spoiled = False
         self.intended = self.sent_at = self.ended_at = 0.0
 
     def answered(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:

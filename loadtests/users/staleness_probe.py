@@ -62,7 +62,7 @@ class StalenessProbe(FeedUser):
         self._pairs = deque(self._make_pairs())
         self._stopped = False
         if "like_count" in self.workload.settings.probes:
-            gevent.spawn(self._keep_posts_ready)
+            self.workload.helpers.spawn(self._keep_posts_ready)
 
     def on_stop(self) -> None:
         self._stopped = True

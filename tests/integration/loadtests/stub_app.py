@@ -115,13 +115,13 @@ class StubApp:
     def answer(self, method: str, target: str, caller: str, body: bytes) -> Reply | None:
         """None: close the connection without an answer."""
         path, _, query = target.partition("?")
-        for verb, pattern, reply in self._routes:
-            match = pattern.match(path) if verb == method else None
-            if match is not None:
-                break
-        else:
+        routes = (
+            (pattern, pattern.match(path), reply) for verb, pattern, reply in self._routes if verb == method
+        )
+        pattern, match, reply = next((route for route in routes if route[1]), (None, None, None))
+        if pattern is None or match is None or reply is None:
             return 404, {"status": 404, "title": "no such route"}
-        if not path.startswith("/stub/"):
+        if not path.startswith(("/stub/", "/healthz")):
             number = next(self._numbers)
             self.received[f"{method} {pattern.pattern}"] += 1
             self.received["all"] += 1
@@ -166,11 +166,14 @@ class StubApp:
             if post.shown_at <= now
         ]
         posts.sort(key=lambda post: (post.created, post.id), reverse=wrong != "order")
-        start, limit = int(query.get("cursor", ["0"])[0]), int(query.get("limit", ["20"])[0])
-        items = [post.json(len(self._likes[post.id])) for post in posts[start : start + limit]]
+        if "cursor" in query:
+            after = self._posts[query["cursor"][0]]
+            posts = [post for post in posts if (post.created, post.id) < (after.created, after.id)]
+        limit = int(query.get("limit", ["20"])[0])
+        items = [post.json(len(self._likes[post.id])) for post in posts[:limit]]
         if wrong == "twice":
             items = [item for item in items for _ in (1, 2)]
-        more = str(start + limit) if len(posts) > start + limit else None
+        more = posts[limit - 1].id if len(posts) > limit else None
         return 200, {
             "userId": "somebody else" if wrong == "other user" else caller,
             "items": [] if wrong == "empty" else items,
