@@ -4,6 +4,7 @@ the proxy.
 
     feedstorm_mongo_up{member}         1 while the member answers as primary or secondary
     feedstorm_mongo_primary{member}    1 on the member that says it is primary
+    feedstorm_oldest_pending_post_seconds    how long the oldest post waits to reach its readers' feeds
     feedstorm_kafka_lag{group,topic}   records that the group has not committed yet
     feedstorm_link_fault{link}         1 while the link is cut or carries a toxic
     feedstorm_exporter_failures_total{what}
@@ -16,9 +17,9 @@ import threading
 import urllib.request
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from kafka import KafkaAdminClient
 from prometheus_client import Counter, Gauge, start_http_server
 from pymongo.errors import PyMongoError
 from pymongo.uri_parser import parse_uri
@@ -30,6 +31,7 @@ _LATEST = -1  # the protocol's word for a partition's end
 
 MONGO_UP = Gauge("feedstorm_mongo_up", "Answers as primary or secondary.", ["member"])
 MONGO_PRIMARY = Gauge("feedstorm_mongo_primary", "Says that it is primary.", ["member"])
+PENDING = Gauge("feedstorm_oldest_pending_post_seconds", "How long a post waits to reach feeds.")
 KAFKA_LAG = Gauge("feedstorm_kafka_lag", "Records that a group has not committed yet.", ["group", "topic"])
 LINK_FAULT = Gauge("feedstorm_link_fault", "Cut, or carries a toxic.", ["link"])
 FAILURES = Counter("feedstorm_exporter_failures", "Looks that failed.", ["what"])
@@ -51,7 +53,7 @@ def disturbed(proxies: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
     return {name: not held["enabled"] or bool(held["toxics"]) for name, held in proxies.items()}
 
 
-def look_at_mongo(hosts: Iterable[str]) -> None:
+def look_at_mongo(hosts: Iterable[str], database: str) -> None:
     for host in hosts:
         try:
             with direct(host) as client:
@@ -61,6 +63,18 @@ def look_at_mongo(hosts: Iterable[str]) -> None:
         primary = bool(said.get("isWritablePrimary"))
         MONGO_UP.labels(host).set(primary or bool(said.get("secondary")))
         MONGO_PRIMARY.labels(host).set(primary)
+        if primary:
+            PENDING.set(_age_of_oldest_pending(host, database))
+
+
+def _age_of_oldest_pending(host: str, database: str) -> float:
+    """Seconds since the oldest post was made that is not fanned out yet; 0 if there is none."""
+    with direct(host) as client:
+        found = client[database]["posts"].find_one({"outbox": "pending"}, sort=[("createdAt", 1)])
+    made = found["createdAt"] if found else None
+    if not isinstance(made, datetime):
+        return 0.0
+    return max(0.0, (datetime.now(UTC) - made.replace(tzinfo=UTC)).total_seconds())
 
 
 def look_at_links(url: str) -> None:
@@ -72,6 +86,8 @@ def look_at_links(url: str) -> None:
 
 def look_at_kafka(bootstrap: str) -> None:
     """With a client made anew each time: a broker that was down must not leave a broken one behind."""
+    from kafka import KafkaAdminClient  # slow to load, and the rest can be had without it
+
     milliseconds = round(ASK_S * 1000)
     admin = KafkaAdminClient(
         bootstrap_servers=bootstrap, bootstrap_timeout_ms=milliseconds, request_timeout_ms=milliseconds
@@ -100,9 +116,10 @@ def again_and_again(what: str, look: Callable[[], None], ended: threading.Event)
 
 def main() -> int:
     hosts = [f"{host}:{port}" for host, port in parse_uri(os.environ["FEED_MONGO_URI"])["nodelist"]]
+    database = os.environ.get("FEED_MONGO_DATABASE", "feedstorm")
     proxy, kafka = os.environ["FEEDSTORM_TOXIPROXY_URL"], os.environ["FEED_KAFKA_BOOTSTRAP"]
     looks: dict[str, Callable[[], None]] = {
-        "mongo": lambda: look_at_mongo(hosts),
+        "mongo": lambda: look_at_mongo(hosts, database),
         "links": lambda: look_at_links(proxy),
         "kafka": lambda: look_at_kafka(kafka),
     }
