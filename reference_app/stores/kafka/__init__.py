@@ -1,0 +1,1 @@
+"""The quick way to the workers, over Kafka."""

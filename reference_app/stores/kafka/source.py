@@ -1,0 +1,153 @@
+"""Reading from Kafka into asyncio: a thread polls, the loop handles, and only then is the batch committed.
+
+A batch is handled to its end before its offsets are committed, so a worker that dies leaves it to be handled
+again by another: handlers make repeats harmless. While a handler waits for a store, the thread goes on
+polling with its partitions paused, and the worker stays in its group.
+"""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from kafka import KafkaConsumer
+from kafka.errors import KafkaError
+
+from reference_app.settings import Settings
+from reference_app.stores.kafka.client import connection_options, ensure_topics
+from reference_app.stores.kafka.records import TOPICS
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Sequence[bytes]], Awaitable[None]]
+
+SESSION_MS: Final = 6000
+_HEARTBEAT_MS: Final = 1500
+_POLL_MS: Final = 200
+_RETRY_S: Final = 0.5
+_LAG_EVERY_S: Final = 1.0
+
+
+class KafkaSource:
+    """One member of the consumer group `group` on `topic`."""
+
+    def __init__(self, settings: Settings, topic: str, group: str, *, batch: int) -> None:
+        self._settings, self._topic, self._group, self._batch = settings, topic, group, batch
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.has_partitions = False
+        self.backlog: float = float("nan")
+        """Records assigned to this member and not handled yet; NaN while that is not known."""
+
+    def start(self, handler: Handler) -> None:
+        loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(
+            target=self._work, args=(handler, loop), name=f"kafka-{self._group}", daemon=True
+        )
+        self._thread.start()
+
+    async def close(self, *, within_s: float = 8.0) -> None:
+        """Finish the batch in hand, commit it and leave the group."""
+        self._stopping.set()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join, within_s)
+
+    def _work(self, handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
+        warned = False
+        while not self._stopping.is_set():
+            consumer: Any = None
+            try:
+                ensure_topics(self._settings, TOPICS, within_s=2.0)
+                consumer = self._make_consumer()
+                warned = False
+                self._consume(consumer, handler, loop)
+            except Exception as error:  # the library fails in many ways while a broker is not there
+                if not warned:
+                    log.warning("%s: not consuming: %s: %s", self._group, type(error).__name__, error)
+                warned = True
+            finally:
+                self.has_partitions, self.backlog = False, float("nan")
+                if consumer is not None:
+                    with contextlib.suppress(Exception):
+                        consumer.close(autocommit=False, timeout_ms=2000)
+            self._stopping.wait(_RETRY_S)
+
+    def _make_consumer(self) -> Any:
+        options = connection_options(self._settings, bootstrap_s=2.0)
+        consumer = KafkaConsumer(
+            # A group's first joining can take longer than any single store call may.
+            **options | {"request_timeout_ms": SESSION_MS + 4000},
+            client_id=f"feedstorm-{self._group}",
+            group_id=f"feedstorm.{self._group}",
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            session_timeout_ms=SESSION_MS,
+            heartbeat_interval_ms=_HEARTBEAT_MS,
+            max_poll_records=self._batch,
+            fetch_max_wait_ms=_POLL_MS,
+            metrics_enabled=False,
+        )
+        consumer.subscribe([self._topic])
+        return consumer
+
+    def _consume(self, consumer: Any, handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
+        measured_at = 0.0
+        while not self._stopping.is_set():
+            batches = consumer.poll(timeout_ms=_POLL_MS)
+            self.has_partitions = bool(consumer.assignment())
+            values = [record.value for records in batches.values() for record in records]
+            if values:
+                self.backlog = max(len(values), self.backlog) if self.backlog == self.backlog else len(values)
+                if self._handle(consumer, handler(values), loop):
+                    self._commit(consumer)
+            if values or time.monotonic() - measured_at > _LAG_EVERY_S:
+                measured_at = time.monotonic()
+                self.backlog = self._measure(consumer)
+
+    def _handle(self, consumer: Any, work: Awaitable[None], loop: asyncio.AbstractEventLoop) -> bool:
+        """Wait for the handler, which tries until it succeeds; False if we have to stop before that."""
+        future = asyncio.run_coroutine_threadsafe(_as_coroutine(work), loop)
+        while True:
+            try:
+                future.result(timeout=_POLL_MS / 1000)
+                return True
+            except concurrent.futures.TimeoutError:
+                if self._stopping.is_set():
+                    future.cancel()
+                    return False
+                _stay_in_group(consumer)
+
+    def _commit(self, consumer: Any) -> None:
+        """If it fails (the group was re-formed meanwhile), the batch is handled once more."""
+        try:
+            consumer.commit(timeout_ms=2000)
+        except KafkaError as error:
+            log.info("%s: a batch was not committed: %s", self._group, type(error).__name__)
+
+    def _measure(self, consumer: Any) -> float:
+        partitions = list(consumer.assignment())
+        if not partitions:
+            return 0.0
+        try:
+            ends = consumer.end_offsets(partitions, timeout_ms=1000)
+            return float(
+                sum(max(0, ends[one] - consumer.position(one, timeout_ms=1000)) for one in partitions)
+            )
+        except (KafkaError, KeyError, TypeError):
+            return float("nan")
+
+
+def _stay_in_group(consumer: Any) -> None:
+    """Poll without taking records. What a re-formed group hands us all the same is given back."""
+    consumer.pause(*consumer.assignment())
+    for partition, records in consumer.poll(timeout_ms=0).items():
+        consumer.seek(partition, records[0].offset)
+    consumer.resume(*consumer.assignment())
+
+
+async def _as_coroutine(work: Awaitable[None]) -> None:
+    await work

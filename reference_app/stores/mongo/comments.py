@@ -1,0 +1,101 @@
+"""Comments and media in MongoDB."""
+
+from collections.abc import Sequence
+
+from pymongo import UpdateOne
+from pymongo.asynchronous.client_session import AsyncClientSession
+from pymongo.errors import DuplicateKeyError
+
+from reference_app.domain.cursors import Position
+from reference_app.domain.model import Comment, Media, MediaStatus, Post
+from reference_app.stores.mongo.documents import (
+    comment_document,
+    comment_of,
+    media_document,
+    media_of,
+    post_of,
+)
+from reference_app.stores.mongo.link import MongoLink
+from reference_app.stores.mongo.pages import past
+from reference_app.stores.mongo.schema import Document
+
+
+class MongoComments:
+    """Implements `CommentStore`. `countOwed` is the count that a comment owes its post."""
+
+    def __init__(self, link: MongoLink) -> None:
+        self._link = link
+        self._comments, self._posts = link.db["comments"], link.db["posts"]
+        self._near = link.primary_preferred["comments"]
+
+    async def add(self, comment: Comment) -> Comment:
+        try:
+            await self._link.write(self._comments.insert_one(comment_document(comment)))
+        except DuplicateKeyError:
+            found = await self._link.read(self._comments.find_one({"_id": comment.id}))
+            return comment_of(found) if found else comment
+        return comment
+
+    async def page(self, post_id: str, *, after: Position | None, limit: int) -> list[Comment]:
+        query: Document = {"postId": post_id}
+        if after is not None:
+            query |= past("createdAt", "_id", after.ms, after.id, newest_first=True)
+        newest = self._near.find(query).sort([("createdAt", -1), ("_id", -1)]).limit(limit)
+        return [comment_of(document) for document in await self._link.read(newest.to_list())]
+
+    async def settle_counts(self, *, limit: int) -> list[Post]:
+        if not await self._link.read(self._comments.find_one({"countOwed": True}, {"_id": 1})):
+            return []
+
+        async def settle(session: AsyncClientSession) -> list[str]:
+            owed = self._comments.find({"countOwed": True}, {"postId": 1}, session=session).limit(limit)
+            found = await owed.to_list()
+            counts: dict[str, int] = {}
+            for document in found:
+                counts[document["postId"]] = counts.get(document["postId"], 0) + 1
+            ids = [document["_id"] for document in found]
+            if not ids:
+                return []
+            await self._comments.update_many(
+                {"_id": {"$in": ids}}, {"$unset": {"countOwed": ""}}, session=session
+            )
+            await self._posts.bulk_write(
+                [
+                    UpdateOne({"_id": post}, {"$inc": {"commentCount": count, "rev": 1}})
+                    for post, count in counts.items()
+                ],
+                ordered=False,
+                session=session,
+            )
+            return list(counts)
+
+        changed = await self._link.transaction(settle)
+        found = await self._link.read(self._posts.find({"_id": {"$in": changed}}).to_list())
+        return [post_of(document) for document in found]
+
+
+class MongoMedia:
+    """Implements `MediaStore`."""
+
+    def __init__(self, link: MongoLink) -> None:
+        self._link, self._media = link, link.db["media"]
+        self._near = link.primary_preferred["media"]
+
+    async def add(self, media: Media) -> Media:
+        try:
+            await self._link.write(self._media.insert_one(media_document(media)))
+        except DuplicateKeyError:
+            return await self.get(media.id) or media
+        return media
+
+    async def get(self, media_id: str) -> Media | None:
+        found = await self._link.read(self._near.find_one({"_id": media_id}))
+        return media_of(found) if found else None
+
+    async def pending(self, *, limit: int) -> list[str]:
+        waiting = self._media.find({"status": MediaStatus.PENDING.value}, {"_id": 1}).limit(limit)
+        return [document["_id"] for document in await self._link.read(waiting.to_list())]
+
+    async def set_ready(self, ids: Sequence[str]) -> None:
+        ready = {"$set": {"status": MediaStatus.READY.value}}
+        await self._link.write(self._media.update_many({"_id": {"$in": list(ids)}}, ready))
