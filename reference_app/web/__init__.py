@@ -1,0 +1,1 @@
+"""HTTP: a typed route table (`table.py`), what runs it (`endpoint.py`), and what is generated from it."""

@@ -1,0 +1,1 @@
+"""What runs behind the API: fan-out, likes, and upkeep."""

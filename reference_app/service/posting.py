@@ -1,0 +1,95 @@
+"""Posts, and how they reach their author's followers."""
+
+import contextlib
+from collections.abc import Sequence
+from typing import Final
+
+from reference_app.clock import now_ms
+from reference_app.domain.feed import Entry
+from reference_app.domain.ids import id_for
+from reference_app.domain.model import Post
+from reference_app.errors import NotFoundError, RequestError, StoreError
+from reference_app.service.people import People
+from reference_app.service.relating import Relating
+from reference_app.settings import Settings
+from reference_app.stores.bundle import Stores
+from reference_app.views import post_body
+
+_CLOCK_MARGIN_MS: Final = 2000
+"""How far the clocks of two processes may be apart."""
+
+
+class Posting:
+    def __init__(self, stores: Stores, settings: Settings, people: People) -> None:
+        self._stores, self._settings, self._people = stores, settings, people
+
+    async def publish(
+        self, author: str, text: str, *, tags: Sequence[str], media_id: str | None, key: str | None
+    ) -> Post:
+        """Stored with the mark that its fan-out is owed, then announced. Under one key: one post."""
+        user = await self._people.caller(author)
+        if media_id is not None:
+            media = await self._stores.media.get(media_id)
+            if media is None or media.owner_id != author:
+                raise RequestError("There is no such upload of yours.", field="mediaId")
+        celebrity = self._settings.strategy == "hybrid" and user.is_celebrity
+        wanted = Post(
+            id_for("post", author, key), author, text, now_ms(), tuple(tags), celebrity, media_id=media_id
+        )
+        post = await self._stores.posts.add(wanted)
+        with contextlib.suppress(StoreError):
+            await self._stores.bodies.put([(post.id, post.rev, post_body(post))])
+        self._stores.sink.announce_post(post)
+        return post
+
+    async def body(self, post_id: str) -> bytes:
+        """A post as JSON. Raises NotFoundError."""
+        with contextlib.suppress(StoreError):
+            (body,) = await self._stores.bodies.get([post_id])
+            if body is not None:
+                return body
+        post = await self.post(post_id)
+        body = post_body(post)
+        with contextlib.suppress(StoreError):
+            await self._stores.bodies.put([(post.id, post.rev, body)])
+        return body
+
+    async def post(self, post_id: str) -> Post:
+        found = await self._stores.posts.get([post_id])
+        if not found:
+            raise NotFoundError(f"There is no post {post_id}.", field="id")
+        return found[0]
+
+
+class FanOut:
+    """Carries posts into feeds. Doing it twice, or in two places at once, changes nothing."""
+
+    def __init__(self, stores: Stores, settings: Settings, relating: Relating) -> None:
+        self._stores, self._settings, self._relating = stores, settings, relating
+
+    async def deliver(self, post: Post) -> None:
+        """Raises StoreError; then the post still owes its fan-out."""
+        entry = Entry(post.created_ms, post.id)
+        if self._settings.strategy == "hybrid":
+            authors = await self._stores.graph.users([post.author_id])
+            if any(author.pulled for author in authors):
+                await self._stores.feeds.publish(post.author_id, entry)
+        if self._settings.strategy == "push" or (self._settings.strategy == "hybrid" and not post.celebrity):
+            await self._push(post, entry)
+        await self._stores.posts.fan_out_paid([post.id])
+
+    async def _push(self, post: Post, entry: Entry) -> None:
+        """Push to all followers, then take back from whoever unfollowed meanwhile.
+
+        Whoever unfollows before this looks is found here; whoever does so later hides the post, pushed by
+        then, as part of unfollowing. It looks back to when the post was made, not to when this run began: an
+        earlier run may have died between pushing and looking.
+        """
+        async for page in self._stores.graph.follower_pages(post.author_id):
+            await self._stores.feeds.push(entry, page)
+        since_ms = post.created_ms - _CLOCK_MARGIN_MS
+        gone = await self._stores.graph.unfollowed_since(post.author_id, since_ms)
+        if gone:
+            await self._stores.feeds.hide(gone, [post.id])
+            back = await self._relating.still_following(post.author_id, gone)
+            await self._stores.feeds.push(entry, back)

@@ -1,0 +1,99 @@
+"""The workers that take batches from Kafka: fan-out and likes."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Final, Protocol, TypeVar
+
+import msgspec
+
+from reference_app.app import App
+from reference_app.domain.model import Post
+from reference_app.metrics import Metrics
+from reference_app.stores.kafka.records import LikeRecord, PostMade
+from reference_app.stores.kafka.source import KafkaSource
+from reference_app.workers.retrying import until_done
+from reference_app.workers.worker import NotReadyError
+
+log = logging.getLogger(__name__)
+
+Record = TypeVar("Record", bound=msgspec.Struct)
+
+_AT_ONCE: Final = 4
+"""Posts that one worker fans out at the same time."""
+
+
+class BatchHandler(Protocol):
+    """What a consuming worker does with a batch of record values. Returns once it is done for good."""
+
+    kind: str
+
+    async def handle(self, values: Sequence[bytes]) -> None: ...
+
+
+class ConsumingWorker:
+    """Implements `Worker` around a Kafka consumer."""
+
+    def __init__(self, source: KafkaSource, handler: BatchHandler) -> None:
+        self._source, self._handler = source, handler
+
+    def start(self) -> None:
+        self._source.start(self._handler.handle)
+
+    async def close(self) -> None:
+        await self._source.close()
+
+    async def ready(self) -> None:
+        if not self._source.has_partitions:
+            raise NotReadyError("no partitions are assigned to this worker")
+
+    def measure(self, metrics: Metrics) -> None:
+        metrics.gauge(
+            "feed_backlog",
+            "Records assigned to this worker and not yet applied.",
+            lambda: self._source.backlog,
+            kind=self._handler.kind,
+        )
+
+
+class FanOutHandler:
+    kind = "fanout"
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def handle(self, values: Sequence[bytes]) -> None:
+        slots = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(made: PostMade) -> None:
+            async with slots:
+                post = Post(made.post_id, made.author_id, "", made.created_ms, celebrity=made.celebrity)
+                await until_done("fan-out", lambda: self._app.fan_out.deliver(post))
+
+        async with asyncio.TaskGroup() as group:
+            for made in decoded(values, PostMade):
+                group.create_task(one(made))
+
+
+class LikeHandler:
+    kind = "likes"
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def handle(self, values: Sequence[bytes]) -> None:
+        events = [record.event() for record in decoded(values, LikeRecord)]
+        await until_done("likes", lambda: self._app.liking.apply(events))
+
+
+def decoded(values: Sequence[bytes], kind: type[Record]) -> list[Record]:
+    """The records that can be read. One that cannot is reported and passed over: it would stop its
+    partition for ever."""
+    records: list[Record] = []
+    decoder = msgspec.json.Decoder(kind)
+    for value in values:
+        try:
+            records.append(decoder.decode(value))
+        except (msgspec.DecodeError, TypeError) as error:
+            log.error("a record in the topic is not a %s: %s", kind.__name__, error)
+    return records

@@ -1,0 +1,114 @@
+"""Upkeep: does what is owed. Every pass may be cut off anywhere, or run in two places at once."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from reference_app.app import App
+from reference_app.clock import now_ms
+from reference_app.errors import StoreError
+from reference_app.metrics import Metrics
+from reference_app.workers.worker import NotReadyError
+
+log = logging.getLogger(__name__)
+
+BATCH: Final = 200
+_LONGEST_PAUSE_S: Final = 2.0
+
+
+class UpkeepWorker:
+    """Implements `Worker`: counters, the outbox sweeper, celebrities, thumbnails."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._task: asyncio.Task[None] | None = None
+        self._trouble: str | None = "no pass has been made yet"
+        self._owed = float("nan")
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="upkeep")
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def ready(self) -> None:
+        if self._trouble is not None:
+            raise NotReadyError(self._trouble)
+
+    def measure(self, metrics: Metrics) -> None:
+        metrics.gauge("feed_outbox_pending", "What is written and still owed to others.", lambda: self._owed)
+
+    async def _run(self) -> None:
+        pause_s = self._app.settings.sweep_every_s
+        while True:
+            trouble = await self.sweep()
+            if trouble and self._trouble is None:
+                log.warning("upkeep waits: %s", trouble)
+            self._trouble = trouble
+            await self._count_owed()
+            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S) if trouble else self._app.settings.sweep_every_s
+            await asyncio.sleep(pause_s)
+
+    async def sweep(self) -> str | None:
+        """One pass over everything; what failed, if anything. The other duties are done all the same."""
+        trouble: str | None = None
+        duties: tuple[Callable[[], Awaitable[None]], ...] = (
+            self._follow_counts,
+            self._comment_counts,
+            self._like_counts,
+            self._fan_out,
+            self._feeds,
+            self._celebrities,
+            self._thumbnails,
+        )
+        for duty in duties:
+            try:
+                await duty()
+            except StoreError as error:
+                trouble = str(error)
+            except Exception as error:  # a defect in one duty must not end all upkeep
+                log.exception("upkeep failed in %s", duty.__name__)
+                trouble = f"{duty.__name__}: {type(error).__name__}"
+        return trouble
+
+    async def _follow_counts(self) -> None:
+        while await self._app.stores.graph.settle_counts(limit=BATCH) == BATCH:
+            pass
+
+    async def _comment_counts(self) -> None:
+        await self._app.commenting.settle(limit=BATCH)
+
+    async def _like_counts(self) -> None:
+        for post_id in await self._app.stores.likes.owed(limit=BATCH):
+            await self._app.liking.write_back(post_id)
+
+    async def _fan_out(self) -> None:
+        for post in await self._app.stores.posts.fan_out_owed(before_ms=self._grace_ms(), limit=BATCH):
+            await self._app.fan_out.deliver(post)
+
+    async def _feeds(self) -> None:
+        for relation in await self._app.stores.graph.feed_owed(before_ms=self._grace_ms(), limit=BATCH):
+            await self._app.relating.bring_up(relation)
+
+    async def _celebrities(self) -> None:
+        if self._app.settings.strategy == "hybrid":
+            for user in await self._app.stores.graph.miscast(self._app.threshold, limit=BATCH):
+                await self._app.relating.recast(user)
+
+    async def _thumbnails(self) -> None:
+        await self._app.uploading.make_thumbnails(limit=BATCH)
+
+    def _grace_ms(self) -> int:
+        """What was written before this instant has had its chance on the fast path."""
+        return now_ms() - int(self._app.settings.outbox_grace_s * 1000)
+
+    async def _count_owed(self) -> None:
+        try:
+            self._owed = float(await self._app.stores.posts.owed())
+        except StoreError:
+            self._owed = float("nan")
