@@ -103,7 +103,7 @@ def parse_measure(text: str) -> Measure:
         raise ValueError(f"in '{text}', " + unknown_word(kind, "measure", KINDS))
     groups = tuple(PATHS_OF) if kind == "staleness" else GROUPS
     if group not in groups:
-        raise ValueError(f"in '{text}', " + unknown_word(group, f"group with a {kind}", groups))
+        raise ValueError(f"in '{text}', " + unknown_word(group, f"group for {kind}", groups))
     stats = STATS.get(kind, {})
     if stats and stat not in stats:
         raise ValueError(f"in '{text}', " + unknown_word(stat, f"statistic of {kind}", stats))

@@ -6,7 +6,7 @@ instant inside the last bad second is read off the share of it that failed: with
 evenly, a second of which 30 % failed was bad for 0.3 s.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from statistics import median
 from typing import TypeAlias
 
@@ -81,25 +81,34 @@ def lasting_return(facts: Facts, group: str, begin: float, end: float, is_good: 
     ]
     if not bad:
         return begin
-    back = max(begin, _end_of_errors(facts, group, bad[-1], first))
+    back = max(begin, _end_of_errors(facts, group, bad[-1], begin))
     return back if back + KEPT_S <= end else None
 
 
-def _end_of_errors(facts: Facts, group: str, last_bad: int, first: int) -> float:
-    """The instant within the last bad window at which its errors stopped.
+def _end_of_errors(facts: Facts, group: str, last_bad: int, begin: float) -> float:
+    """The instant at which the errors of the last bad window stopped.
 
-    Its last second that failed about as much as those before it is found first; the shares of that
-    second and of the next that failed then say how far into them the outage went.
+    Its last second that failed about as much as those before it is found first; the share of that
+    second, or of the next, that failed then says how far into it the errors went.
     """
     shares = {
         second: facts.series.window(group, second, second + 1).error_rate or 0.0
-        for second in range(max(first, last_bad - KEPT_S), last_bad + KEPT_S + 1)
+        for second in range(max(int(begin), last_bad - KEPT_S), last_bad + KEPT_S + 1)
     }
-    failing = [share for second, share in shares.items() if share >= BAD_ERROR_RATE and second > first]
+    failing = [share for second, share in shares.items() if share >= BAD_ERROR_RATE and second > begin]
     usual = median(failing) if len(failing) > 1 else 1.0
-    bound = max(BAD_ERROR_RATE, usual / 2)
-    window = range(last_bad, last_bad + KEPT_S)
-    final = max((second for second in window if shares[second] >= bound), default=None)
+    final = _last_second(shares, last_bad - 1, max(BAD_ERROR_RATE, usual / 2))
+    if final is None:
+        final = _last_second(shares, last_bad, BAD_ERROR_RATE)
     if final is None:
         return last_bad + 1.0  # bad for another reason than errors (latency): no finer than a second
-    return final + min(1.0, shares[final] / usual) + min(1.0, shares[final + 1] / usual)
+    this, following = (min(1.0, shares[second] / usual) for second in (final, final + 1))
+    if following >= BAD_ERROR_RATE or this > 0.9:
+        return final + 1 + following
+    return max(final, begin) + this
+
+
+def _last_second(shares: Mapping[int, float], first: int, bound: float) -> int | None:
+    """The last of the seconds from `first` on whose share reaches `bound`; the very last is not asked."""
+    seconds = [second for second in shares if first <= second < max(shares)]
+    return max((second for second in seconds if shares[second] >= bound), default=None)

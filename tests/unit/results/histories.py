@@ -146,6 +146,11 @@ class SyntheticRun:
         slip_s: float = 0.001,
         cpu: float = 0.3,
     ) -> "SyntheticRun":
+        """How the load was generated in these seconds, in place of what was said before."""
+        replaced = range(from_s, to_s)
+        self.series = [
+            row for row in self.series if not (isinstance(row, GeneratorSecond) and row.t in replaced)
+        ]
         for second in range(from_s, to_s):
             row = GeneratorSecond(
                 second, "w1", planned=planned, sent=sent, slip=_times(slip_s, sent), cpu=cpu
