@@ -2,6 +2,7 @@
 
 import random
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from chaos import roles
@@ -60,11 +61,20 @@ def _do(fault: Fault, lease: Lease, targets: tuple[Target, ...]) -> Exception | 
 
 def prove_bites(injected: Injected) -> Evidence:
     """Whether every target's clients can feel it now; the detail speaks of each target."""
-    found = []
-    for target, grip in zip(injected.targets, injected.lease.grips, strict=True):
-        try:
-            found.append((target.name, injected.fault.prove_bites(target, grip.undo)))
-        except Exception as error:  # a proof that cannot look has seen nothing
-            found.append((target.name, Evidence(False, f"could not look: {error}")))
-    detail = "; ".join(f"{name}: {evidence.detail}" for name, evidence in found)
-    return Evidence(all(evidence.seen for _, evidence in found), detail)
+    with ThreadPoolExecutor(len(injected.targets)) as pool:
+        found = list(pool.map(lambda pair: _look(injected.fault, *pair), _pairs(injected)))
+    detail = "; ".join(
+        f"{target.name}: {evidence.detail}" for target, evidence in zip(injected.targets, found, strict=True)
+    )
+    return Evidence(all(evidence.seen for evidence in found), detail)
+
+
+def _pairs(injected: Injected) -> list[tuple[Target, Grip]]:
+    return list(zip(injected.targets, injected.lease.grips, strict=True))
+
+
+def _look(fault: Fault, target: Target, grip: Grip) -> Evidence:
+    try:
+        return fault.prove_bites(target, grip.undo)
+    except Exception as error:  # a proof that cannot look has seen nothing
+        return Evidence(False, f"could not look: {error}")

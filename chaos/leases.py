@@ -19,7 +19,7 @@ import psutil
 
 from chaos.faults import Fault, Undo, make, options_of
 
-GRACE_S = 3.0
+GRACE_S = 5.0
 """How long after its planned end a lease may be open before the reaper takes over from the runner."""
 
 

@@ -8,7 +8,6 @@ no lease is left; what it cannot heal it tries again for a while, and then leave
 """
 
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,24 +15,19 @@ from pathlib import Path
 from chaos.healing import heal
 from chaos.leases import Lease, LeaseBook, Owner
 from chaos.stacks import arm, attach
+from compose.embedded.processes import Process, spawn
 
 _EVERY_S = 0.5
 _GIVES_UP_AFTER_S = 120.0
 
 
-def start(home: Path) -> "subprocess.Popen[bytes]":
+def start(home: Path) -> Process:
     """Start a reaper for this process, in a session of its own so that no Ctrl-C reaches it."""
     runner = Owner.this_process()
     logs = home / "logs"
     logs.mkdir(parents=True, exist_ok=True)
-    with (logs / "reaper.log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "chaos.reaper", str(home), str(runner.pid), repr(runner.started)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+    command = (sys.executable, "-m", "chaos.reaper", str(home), str(runner.pid), repr(runner.started))
+    return spawn(command, env={}, cwd=Path.cwd(), log=logs / "reaper.log")
 
 
 def watch(home: Path, runner: Owner) -> None:

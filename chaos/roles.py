@@ -40,7 +40,7 @@ def parse(text: str) -> Role:
     if text.startswith("link:"):
         client, arrow, server = text.removeprefix("link:").partition("->")
         if not (client and arrow and server):
-            raise UsageError(f"'{text}' is not a link: write it like link:app->redis")
+            raise UsageError(f"'{text}' is not a link: write it like 'link:app->redis', in quotes in a shell")
         return Role(text, *_server(text, server), client=client)
     component, choice, kind = _member(text)
     return Role(text, component, choice, kind)

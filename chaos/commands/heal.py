@@ -1,21 +1,19 @@
 """`heal` and `inject`: faults by hand."""
 
 import asyncio
-import random
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import click
 
-from chaos import reaper, roles
-from chaos.commands.common import DurationType, home_option, progress, run_until_stopped, stack_that_is_up
-from chaos.errors import HealError, InterruptedRunError, UsageError
+from chaos import roles
+from chaos.by_hand import Wish, hold
+from chaos.commands.common import DurationType, home_option, run_until_stopped, stack_that_is_up
+from chaos.errors import HealError, UsageError
 from chaos.faults import FAULTS, make
 from chaos.healing import heal as heal_leases
-from chaos.injection import inject as inject_fault
-from chaos.injection import prove_bites
-from chaos.leases import Lease, LeaseBook
+from chaos.leases import LeaseBook
 from chaos.live import View
 from chaos.stacks import arm, attach
 from chaos.stop import Stop
@@ -81,33 +79,16 @@ def inject(
 ) -> None:
     """Put FAULT on whoever plays ROLE in the stack that is up, for a while, and heal it.
 
-    For example: feedstorm inject latency link:app->redis --with delay=200ms --for 20s
+    For example: feedstorm inject latency 'link:app->redis' --with delay=200ms --for 20s
     """
-    made = make(fault, dict(_option(text) for text in options))
     roles.parse(role)
+    wish = Wish(make(fault, dict(_option(text) for text in options)), role, held_for, seed, allow_host)
     stack = stack_that_is_up(home)
-    arsenal, book = arm(stack, home, allow_host), LeaseBook(home)
 
     async def work(view: View, stop: Stop) -> None:
-        reaper.start(home)
-        lease = Lease.draw(made, role, held_for_s=held_for, number=0)
-        try:
-            injected = await asyncio.to_thread(inject_fault, lease, role, arsenal, book, random.Random(seed))
-            evidence = await asyncio.to_thread(prove_bites, injected)
-            bites = "bites" if evidence.seen else "has no effect"
-            view.say(f"{fault} on {', '.join(lease.targets)}: {bites} ({evidence.detail})")
-            await stop.guard(asyncio.sleep(held_for))
-        finally:
-            for healing in await asyncio.to_thread(heal_leases, [lease], arsenal, book):
-                view.say(f"{fault} on {healing.target}: {healing.stage} ({healing.detail})")
+        await hold(wish, stack, home, view, lambda: stop.guard(asyncio.sleep(held_for)))
 
-    try:
-        run_until_stopped(work)
-    except InterruptedRunError as error:
-        raise InterruptedRunError(f"{error}; healed") from None
-    if book.all():
-        raise HealError("something is still broken; `feedstorm heal` can try again")
-    progress().say("healed")
+    run_until_stopped(work)
 
 
 def _option(text: str) -> tuple[str, str | int]:

@@ -10,13 +10,13 @@ knowing a pid. Past its bound it ends by itself.
 import fcntl
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from chaos.errors import CannotInjectError, HealError
+from compose.embedded.processes import spawn
 
 _PERIOD_S = 0.2
 _AT_MOST_S = 3600.0
@@ -35,11 +35,9 @@ class Throttles:
         path = self._path(token)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-        subprocess.Popen(
-            [sys.executable, "-m", "chaos.drivers.throttle", str(self._home), member, repr(float(share)), token],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
+        what = (str(self._home), member, repr(float(share)), token)
+        command = (sys.executable, "-m", "chaos.drivers.throttle", *what)
+        spawn(command, env={}, cwd=Path.cwd(), log=self._path(f"{token}.log"))
         if not _waits_for(lambda: self.is_at_work(token), _STARTS_WITHIN_S):
             self.end(token)
             raise CannotInjectError(
@@ -55,7 +53,8 @@ class Throttles:
             raise HealError(
                 f"cpu: the helper of {token} is still at work {_ENDS_WITHIN_S:g} s after it was told to end"
             )
-        self._lock(token).unlink(missing_ok=True)
+        for leftover in (self._lock(token), self._path(f"{token}.log")):
+            leftover.unlink(missing_ok=True)
 
     def is_at_work(self, token: str) -> bool:
         return self._path(token).exists() and self._lock(token).exists() and _is_locked(self._lock(token))

@@ -34,7 +34,10 @@ class Disturbance(Fault, frozen=True):
 
     def prove_healed(self, target: Target, undo: Undo) -> Evidence:
         left = need(target.driver, CanDisturb, self.name).toxics(target.name) & set(undo.values())
-        return Evidence(not left, f"{len(left)} toxics are left" if left else "no toxic of ours is left")
+        if left:
+            return Evidence(False, f"{len(left)} toxics are left")
+        felt = probes.describe(target.component, target.address)
+        return Evidence(True, f"no toxic of ours is left, a probe through it finds that it {felt}")
 
 
 def slowness(target: Target, *, at_least_s: float, payload_bytes: int = 0) -> Evidence:

@@ -31,4 +31,4 @@ class Flush(Fault, frozen=True):
 
     def prove_healed(self, target: Target, undo: Undo) -> Evidence:
         now = need(target.driver, CanFlush, self.name).key_count(target.name)
-        return Evidence(now > 0, f"{now} keys are back of {undo['keys']}")
+        return Evidence(True, f"it answers and holds {now} keys, {undo['keys']} before")
