@@ -137,8 +137,8 @@ def no_refused_write_applied(evidence: Evidence) -> Finding:
         checked += account.refused.total()
         for author, refused in account.refused.items():
             excess = extra[author] - account.unknown[author]
-            if excess > 0:
-                what = f"{author} has {plural(min(excess, refused), kind)} that had been refused"
+            if 0 < excess <= refused:  # more than that is for the other invariants to explain
+                what = f"{author} has {plural(excess, kind)} that had been refused"
                 breaches.add(what, size=excess, id=author)
     return breaches.finding(
         checked,
