@@ -16,6 +16,7 @@ from reference_app.stores.kafka.sink import KafkaSink
 from reference_app.stores.kafka.source import KafkaSource
 from reference_app.stores.mongo.comments import MongoComments, MongoMedia
 from reference_app.stores.mongo.graph import MongoGraph
+from reference_app.stores.mongo.heartbeats import MongoHeartbeats
 from reference_app.stores.mongo.likes import MongoLikes
 from reference_app.stores.mongo.link import MongoLink
 from reference_app.stores.mongo.posts import MongoPosts
@@ -25,6 +26,7 @@ from reference_app.stores.ports import (
     EventSink,
     FeedCache,
     GraphStore,
+    Heartbeats,
     LikeStore,
     MediaStore,
     PostCache,
@@ -73,6 +75,9 @@ class Build:
     def media(self) -> MediaStore:
         return MongoMedia(self.mongo)
 
+    def heartbeats(self) -> Heartbeats:
+        return MongoHeartbeats(self.mongo)
+
     def feeds(self) -> FeedCache:
         return RedisFeeds(self.redis, size=self.settings.feed_size)
 
@@ -93,6 +98,7 @@ class Build:
                 likes=self.likes(),
                 comments=self.comments(),
                 media=self.media(),
+                heartbeats=self.heartbeats(),
                 feeds=self.feeds(),
                 bodies=self.bodies(),
                 counters=self.counters(),
@@ -104,10 +110,12 @@ class Build:
     def worker(self, kind: WorkerKind, app: App) -> Worker:
         if kind == "upkeep":
             return UpkeepWorker(app)
+        stand_in = UpkeepWorker(app, stands_in=True)
         if kind == "fanout":
             source = KafkaSource(self.settings, POSTS, kind, batch=_POST_BATCH)
-            return ConsumingWorker(source, FanOutHandler(app))
-        return ConsumingWorker(KafkaSource(self.settings, LIKES, kind, batch=_LIKE_BATCH), LikeHandler(app))
+            return ConsumingWorker(source, FanOutHandler(app), stand_in)
+        source = KafkaSource(self.settings, LIKES, kind, batch=_LIKE_BATCH)
+        return ConsumingWorker(source, LikeHandler(app), stand_in)
 
     # -- connections -----------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from reference_app.stores.ports import (
     EventSink,
     FeedCache,
     GraphStore,
+    Heartbeats,
     LikeStore,
     MediaStore,
     PostCache,
@@ -22,6 +23,7 @@ class Stores:
     likes: LikeStore
     comments: CommentStore
     media: MediaStore
+    heartbeats: Heartbeats
     feeds: FeedCache
     bodies: PostCache
     counters: CounterCache

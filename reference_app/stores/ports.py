@@ -150,6 +150,14 @@ class MediaStore(Protocol):
     async def set_ready(self, ids: Sequence[str]) -> None: ...
 
 
+class Heartbeats(Protocol):
+    async def beat(self, name: str, now_ms: int) -> None:
+        """Give a sign of life."""
+
+    async def last(self, name: str) -> int | None:
+        """The last sign of life, as it was given; None if there never was one."""
+
+
 class FeedSlice(NamedTuple):
     """What Redis knows of a feed: its entries older than the position asked for, newest first, and the
     authors to merge; `pulled` is None while the feed has not been built (cold)."""

@@ -1,9 +1,8 @@
 """The workers that take batches from Kafka: fan-out and likes."""
 
-import asyncio
 import logging
 from collections.abc import Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -12,15 +11,12 @@ from reference_app.domain.model import Post
 from reference_app.metrics import Metrics
 from reference_app.stores.kafka.records import LikeRecord, PostMade
 from reference_app.stores.kafka.source import KafkaSource
-from reference_app.workers.retrying import until_done
-from reference_app.workers.worker import NotReadyError
+from reference_app.workers.retrying import in_parallel, until_done
+from reference_app.workers.worker import NotReadyError, Worker
 
 log = logging.getLogger(__name__)
 
 Record = TypeVar("Record", bound=msgspec.Struct)
-
-_AT_ONCE: Final = 4
-"""Posts that one worker fans out at the same time."""
 
 
 class BatchHandler(Protocol):
@@ -32,16 +28,18 @@ class BatchHandler(Protocol):
 
 
 class ConsumingWorker:
-    """Implements `Worker` around a Kafka consumer."""
+    """Implements `Worker` around a Kafka consumer. `stand_in` does upkeep while nobody else does."""
 
-    def __init__(self, source: KafkaSource, handler: BatchHandler) -> None:
-        self._source, self._handler = source, handler
+    def __init__(self, source: KafkaSource, handler: BatchHandler, stand_in: Worker) -> None:
+        self._source, self._handler, self._stand_in = source, handler, stand_in
 
     def start(self) -> None:
         self._source.start(self._handler.handle)
+        self._stand_in.start()
 
     async def close(self) -> None:
         await self._source.close()
+        await self._stand_in.close()
 
     async def ready(self) -> None:
         if not self._source.has_partitions:
@@ -54,6 +52,7 @@ class ConsumingWorker:
             lambda: self._source.backlog,
             kind=self._handler.kind,
         )
+        self._stand_in.measure(metrics)
 
 
 class FanOutHandler:
@@ -63,16 +62,11 @@ class FanOutHandler:
         self._app = app
 
     async def handle(self, values: Sequence[bytes]) -> None:
-        slots = asyncio.Semaphore(_AT_ONCE)
-
         async def one(made: PostMade) -> None:
-            async with slots:
-                post = Post(made.post_id, made.author_id, "", made.created_ms, celebrity=made.celebrity)
-                await until_done("fan-out", lambda: self._app.fan_out.deliver(post))
+            post = Post(made.post_id, made.author_id, "", made.created_ms, celebrity=made.celebrity)
+            await until_done("fan-out", lambda: self._app.fan_out.deliver(post))
 
-        async with asyncio.TaskGroup() as group:
-            for made in decoded(values, PostMade):
-                group.create_task(one(made))
+        await in_parallel(decoded(values, PostMade), one)
 
 
 class LikeHandler:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -10,22 +11,32 @@ from reference_app.app import App
 from reference_app.clock import now_ms
 from reference_app.errors import StoreError
 from reference_app.metrics import Metrics
+from reference_app.workers.retrying import in_parallel
 from reference_app.workers.worker import NotReadyError
 
 log = logging.getLogger(__name__)
 
 BATCH: Final = 200
-_LONGEST_PAUSE_S: Final = 2.0
+_NAME: Final = "upkeep"
+_PAUSE_IN_TROUBLE_S: Final = 1.0
+_WATCH_EVERY_S: Final = 0.75
+_SILENCE_S: Final = 2.0
 
 
 class UpkeepWorker:
-    """Implements `Worker`: counters, the outbox sweeper, celebrities, thumbnails."""
+    """Implements `Worker`: counters, the outbox sweeper, celebrities, thumbnails.
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    With `stands_in` it does nothing but watch for signs of life of another that works, and works while there
+    are none. That two work at once for a moment does no harm, so nobody has to be elected.
+    """
+
+    def __init__(self, app: App, *, stands_in: bool = False) -> None:
+        self._app, self._stands_in = app, stands_in
+        self._last_beat: int | None = None
+        self._last_beat_seen = time.monotonic()
         self._task: asyncio.Task[None] | None = None
         self._trouble: str | None = "no pass has been made yet"
-        self._owed = float("nan")
+        self._owed = 0.0 if stands_in else float("nan")
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run(), name="upkeep")
@@ -44,20 +55,33 @@ class UpkeepWorker:
         metrics.gauge("feed_outbox_pending", "What is written and still owed to others.", lambda: self._owed)
 
     async def _run(self) -> None:
-        pause_s = self._app.settings.sweep_every_s
         while True:
+            if self._stands_in and await self._somebody_works():
+                self._owed = 0.0
+                await asyncio.sleep(_WATCH_EVERY_S)
+                continue
             trouble = await self.sweep()
             if trouble and self._trouble is None:
                 log.warning("upkeep waits: %s", trouble)
             self._trouble = trouble
             await self._count_owed()
-            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S) if trouble else self._app.settings.sweep_every_s
-            await asyncio.sleep(pause_s)
+            await asyncio.sleep(_PAUSE_IN_TROUBLE_S if trouble else self._app.settings.sweep_every_s)
+
+    async def _somebody_works(self) -> bool:
+        """Judged by whether the sign of life changes, on our clock alone: others' clocks may be off."""
+        try:
+            beat = await self._app.stores.heartbeats.last(_NAME)
+        except StoreError:
+            return True  # without the store there is no upkeep to be done
+        if beat != self._last_beat:
+            self._last_beat, self._last_beat_seen = beat, time.monotonic()
+        return time.monotonic() - self._last_beat_seen < _SILENCE_S
 
     async def sweep(self) -> str | None:
         """One pass over everything; what failed, if anything. The other duties are done all the same."""
         trouble: str | None = None
         duties: tuple[Callable[[], Awaitable[None]], ...] = (
+            self._beat,
             self._follow_counts,
             self._comment_counts,
             self._like_counts,
@@ -76,6 +100,10 @@ class UpkeepWorker:
                 trouble = f"{duty.__name__}: {type(error).__name__}"
         return trouble
 
+    async def _beat(self) -> None:
+        if not self._stands_in:
+            await self._app.stores.heartbeats.beat(_NAME, now_ms())
+
     async def _follow_counts(self) -> None:
         while await self._app.stores.graph.settle_counts(limit=BATCH) == BATCH:
             pass
@@ -84,16 +112,15 @@ class UpkeepWorker:
         await self._app.commenting.settle(limit=BATCH)
 
     async def _like_counts(self) -> None:
-        for post_id in await self._app.stores.likes.owed(limit=BATCH):
-            await self._app.liking.write_back(post_id)
+        await in_parallel(await self._app.stores.likes.owed(limit=BATCH), self._app.liking.write_back)
 
     async def _fan_out(self) -> None:
-        for post in await self._app.stores.posts.fan_out_owed(before_ms=self._grace_ms(), limit=BATCH):
-            await self._app.fan_out.deliver(post)
+        posts = await self._app.stores.posts.fan_out_owed(before_ms=self._grace_ms(), limit=BATCH)
+        await in_parallel(posts, self._app.fan_out.deliver)
 
     async def _feeds(self) -> None:
-        for relation in await self._app.stores.graph.feed_owed(before_ms=self._grace_ms(), limit=BATCH):
-            await self._app.relating.bring_up(relation)
+        relations = await self._app.stores.graph.feed_owed(before_ms=self._grace_ms(), limit=BATCH)
+        await in_parallel(relations, self._app.relating.bring_up)
 
     async def _celebrities(self) -> None:
         if self._app.settings.strategy == "hybrid":

@@ -1,0 +1,16 @@
+"""Stores that can be taken away."""
+
+from dataclasses import dataclass, field
+
+from reference_app.errors import StoreRefusedError
+
+
+@dataclass
+class Outages:
+    """Names of stores that are gone now: "mongo", "redis", "kafka"."""
+
+    gone: set[str] = field(default_factory=set)
+
+    def check(self, store: str) -> None:
+        if store in self.gone:
+            raise StoreRefusedError(store, "taken away")
