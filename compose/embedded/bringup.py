@@ -21,6 +21,7 @@ INIT_WITHIN_S = 60.0
 APP_WITHIN_S = 60.0
 PROBE_EVERY_S = 0.1
 LOG_LINE_CHARS = 300
+LOG_LINES = 10  # looked at for why a member ended
 APP_COMPONENTS = (Component.API, Component.WORKER)
 PORT_TAKEN = "ddress already in use"
 
@@ -97,9 +98,9 @@ async def await_primary(record: StackRecord, within_s: float) -> None:
 
 def failure(what: str, log: Path) -> StackError:
     """One sentence with the last line of the log, and where to read on."""
-    line = _last_line(log)
-    kind = PortTakenError if PORT_TAKEN in line else StackError
-    return kind(f"{what}; {log} {f'ends with: {line}' if line else 'is empty'}")
+    lines = _last_lines(log)
+    kind = PortTakenError if any(PORT_TAKEN in line for line in lines) else StackError
+    return kind(f"{what}; {log} {f'ends with: {lines[-1]}' if lines else 'is empty'}")
 
 
 async def _await_one(file: StackFile, member: MemberRecord, within_s: float, *, may_be_down: bool) -> None:
@@ -180,9 +181,9 @@ async def _run_init(file: StackFile, record: StackRecord) -> None:
         raise failure(f"`{module} init` ended with status {code}", log)
 
 
-def _last_line(log: Path) -> str:
+def _last_lines(log: Path) -> list[str]:
     try:
         lines = log.read_text(errors="replace").strip().splitlines()
     except OSError:
-        return ""
-    return lines[-1].strip()[:LOG_LINE_CHARS] if lines else ""
+        return []
+    return [line.strip()[:LOG_LINE_CHARS] for line in lines[-LOG_LINES:]]

@@ -28,8 +28,8 @@ class Process:
     birth: str
 
 
-# Our own children, to be waited for: an entry stays until its process has been seen to be over.
-_children: dict[int, "subprocess.Popen[bytes]"] = {}
+# The pids of our own children that nobody has waited for yet.
+_children: set[int] = set()
 
 
 def spawn(argv: tuple[str, ...], *, env: dict[str, str], cwd: Path, log: Path) -> Process:
@@ -47,7 +47,8 @@ def spawn(argv: tuple[str, ...], *, env: dict[str, str], cwd: Path, log: Path) -
             stderr=output,
             start_new_session=True,
         )
-    _children[child.pid] = child
+    _children.add(child.pid)
+    child.returncode = 0  # it will outlive this object: `_reap` waits for it
     seen = _look(child.pid)
     return Process(child.pid, seen[1] if seen else "")
 
@@ -56,9 +57,7 @@ def state_of(process: Process | None) -> State:
     """RUNNING, PAUSED or DOWN."""
     if process is None:
         return State.DOWN
-    child = _children.get(process.pid)
-    if child is not None and child.poll() is not None:
-        del _children[process.pid]
+    _reap()
     seen = _look(process.pid)
     if seen is None or seen[1] != process.birth:
         return State.DOWN
@@ -86,6 +85,17 @@ def wait_for(process: Process | None, state: State, *, within_s: float) -> bool:
             return False
         time.sleep(POLL_S)
     return True
+
+
+def _reap() -> None:
+    """Wait for those of our children that have ended, whoever ended them."""
+    for pid in tuple(_children):
+        try:
+            ended, _ = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            ended = pid
+        if ended:
+            _children.discard(pid)
 
 
 def _send_by_handle(process: Process, number: signal.Signals) -> bool:

@@ -117,12 +117,14 @@ class ReplicaSet:
         return primary
 
     def await_whole(self, within_s: float = 20.0) -> Server:
-        """One primary and two secondaries; returns the primary."""
+        """One primary, and two secondaries that know it; returns the primary."""
         deadline = time.monotonic() + within_s
-        while not (self.primary() and len(self.secondaries()) == 2):
-            assert time.monotonic() < deadline, "the replica set did not become whole"
+        while True:
+            primary, seen = self.primary(), [self.hello(member).get("primary") for member in self.members]
+            if primary and seen == [primary.address] * len(seen) and len(self.secondaries()) == 2:
+                return primary
+            assert time.monotonic() < deadline, f"the replica set did not become whole: {seen}"
             time.sleep(0.02)
-        return self.await_primary()
 
     def repair(self) -> None:
         """Make every member run again, whatever a test did to it."""

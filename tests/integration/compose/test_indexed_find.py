@@ -132,7 +132,7 @@ def mongo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 @given(query=queries())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_page_is_what_brute_force_finds(mongo: Client, query: Query) -> None:
     filter_, sort, skip, limit = query
     cursor = mongo.test.pages.find(filter_).skip(skip).limit(limit)
