@@ -9,8 +9,11 @@ import sys
 import click
 from rich.console import Console
 
+from chaos.commands.claims import claims
+from chaos.commands.completion import completion
 from chaos.commands.demo_graph import demo_graph
 from chaos.commands.drills import drill, drills
+from chaos.commands.group import Verbs
 from chaos.commands.heal import heal, inject
 from chaos.commands.load import seed, swarm
 from chaos.commands.results import audit, report
@@ -22,20 +25,22 @@ from compose.waiting import NeverHappenedError
 COULD_NOT_RUN = 4
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="feedstorm")
 def cli() -> None:
     """Load and chaos for a social feed, with a verdict that can be trusted."""
 
 
-for command in (up, down, status, seed, swarm, drills, drill, inject, heal, report, audit, demo_graph):
+for command in (
+    up, down, status, seed, swarm, drills, drill, inject, heal, report, audit, demo_graph, claims, completion,
+):  # fmt: skip
     cli.add_command(command)
 
 
 def main() -> None:
     """The entry point. Errors that a user can do something about are one sentence, never a traceback."""
     try:
-        cli.main(standalone_mode=False)
+        cli.main(prog_name="feedstorm", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
