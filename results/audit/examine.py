@@ -23,7 +23,7 @@ from results.audit.finding import AuditReport, Finding
 from results.audit.invariants import INVARIANTS, check_names, needs_feeds
 from results.audit.mongo_reader import MongoReader
 from results.audit.quiet import Quiet, wait_quiet
-from results.audit.redis_reader import like_shards
+from results.audit.redis_reader import RedisReader
 from results.audit.spool import Spool
 from results.audit.state import (
     ApiCount,
@@ -158,14 +158,23 @@ def _read(folder: Path, history: History, sources: Sources, *, feeds: bool) -> F
             comments=Spool.of(folder / "comments", CommentRow, mongo.comments()),
         )
     if sources.redis_url:
-        state.shards = Spool.of(folder / "shards", LikeShards, like_shards(sources.redis_url))
+        with RedisReader(sources.redis_url) as redis:
+            state.shards = Spool.of(folder / "shards", LikeShards, redis.like_shards())
     if sources.api:
         api = ApiReader(sources.api)
         state.api_counts = Spool.of(folder / "counts", ApiCount, _counts(api, ledger, state, seed))
         if feeds:
-            readers = sample.readers(ledger, state.follows, seed=seed, most=READERS)
-            state.feeds = Spool.of(folder / "feeds", FeedWalk, api.feeds(readers))
+            state.feeds = Spool.of(
+                folder / "feeds", FeedWalk, api.feeds(_readers(ledger, state, sources, seed))
+            )
     return state
+
+
+def _readers(ledger: Ledger, state: FinalState, sources: Sources, seed: int) -> list[str]:
+    if not sources.redis_url:
+        return sample.readers(ledger, state.follows, set, seed=seed, most=READERS)
+    with RedisReader(sources.redis_url) as redis:
+        return sample.readers(ledger, state.follows, redis.with_feed, seed=seed, most=READERS)
 
 
 def _counts(api: ApiReader, ledger: Ledger, state: FinalState, seed: int) -> Iterator[ApiCount]:

@@ -12,7 +12,7 @@ from results.words import plural
 
 SHORTEST_BOUND: Final = 200
 """A feed of fewer items than this was certainly not cut at the end by the app's bound on feeds."""
-NEWEST_PER_AUTHOR: Final = 50
+NEWEST_PER_AUTHOR: Final = 200
 """A feed need not hold more than this many posts of one author: copies of a celebrity's posts are bounded."""
 SETTLING_MS: Final = 1000
 """A post made this soon after a follow is left to the backfill, and not judged."""

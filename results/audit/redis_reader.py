@@ -1,8 +1,10 @@
-"""Reads the sharded like counters from Redis (docs/data-model.md)."""
+"""Reads like counters, and which feeds are held, from Redis (docs/data-model.md)."""
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
 from typing import Final, cast
 
 import redis
@@ -17,21 +19,51 @@ _SHARD: Final = re.compile(rb"likes:\{?([^:{}]+)\}?:\d+")
 _PAGE: Final = 1000
 
 
-def like_shards(url: str) -> Iterator[LikeShards]:
-    """The sum of the shards of every post that has some."""
-    client = redis.Redis.from_url(
-        url, socket_timeout=5, socket_connect_timeout=3, retry=Retry(ConstantBackoff(0.5), 3)
-    )
-    try:
-        totals = _totals(client)
-    except redis.RedisError as error:
-        reason = shown(str(error))
-        raise ReadError(
-            f"could not read like counters from Redis at {shown(url)} ({reason}): is the stack still up?"
-        ) from error
-    finally:
-        client.close()
-    return (LikeShards(post, total) for post, total in totals.items())
+class RedisReader:
+    """One Redis, read only. Opens no connection before it is asked."""
+
+    def __init__(self, url: str) -> None:
+        self._shown = shown(url)
+        self._client = redis.Redis.from_url(
+            url, socket_timeout=5, socket_connect_timeout=3, retry=Retry(ConstantBackoff(0.5), 3)
+        )
+
+    def __enter__(self) -> "RedisReader":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def like_shards(self) -> Iterator[LikeShards]:
+        """The sum of the shards of every post that has some. Raises ReadError."""
+        with self._reading("like counters"):
+            totals = _totals(self._client)
+        return (LikeShards(post, total) for post, total in totals.items())
+
+    def with_feed(self, users: Sequence[str]) -> set[str]:
+        """Those whose feed is held in Redis: the others' would be built afresh when it is asked for,
+        and say nothing about fan-out. Raises ReadError."""
+        held: set[str] = set()
+        with self._reading("feeds"):
+            for start in range(0, len(users), _PAGE):
+                page = users[start : start + _PAGE]
+                pipeline = self._client.pipeline(transaction=False)
+                for user in page:
+                    pipeline.exists(f"feed:{user}")
+                held.update(user for user, there in zip(page, pipeline.execute(), strict=True) if there)
+        return held
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except redis.RedisError as error:
+            raise ReadError(
+                f"could not read {what} from Redis at {self._shown} ({shown(str(error))}): "
+                "is the stack still up?"
+            ) from error
 
 
 def _totals(client: "redis.Redis") -> Counter[str]:

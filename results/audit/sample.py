@@ -1,16 +1,30 @@
 """Whose feeds are walked, and which counters are asked for: a seeded sample where faults would show."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
+from typing import Final, TypeAlias
 
 from results.audit.state import FollowRow, PostRow
 from results.history import LedgerEntry
 
+_CANDIDATES: Final = 10_000
+
+Held: TypeAlias = Callable[[Sequence[str]], set[str]]
+"""Which of these users' feeds are held in the cache?"""
+
 
 def readers(
-    ledger: Iterable[LedgerEntry], follows: Iterable[FollowRow], *, seed: int, most: int
+    ledger: Iterable[LedgerEntry],
+    follows: Iterable[FollowRow],
+    held: Held,
+    *,
+    seed: int,
+    most: int,
 ) -> list[str]:
-    """Up to `most` users: followers of those who posted in the run, and a quarter who unfollowed somebody."""
+    """Up to `most` users: a quarter who unfollowed somebody, the others followers of those who posted.
+
+    Of the followers, those whose feed is held come first, because only there a lost fan-out shows.
+    """
     random = Random(seed)
     authors, left = set(), set()
     for entry in ledger:
@@ -18,9 +32,13 @@ def readers(
             authors.add(entry.actor)
         elif entry.outcome == "ok" and entry.kind == "unfollow":
             left.add(entry.actor)
-    followers = {row.follower for row in follows if row.active and row.followee in authors}
     leavers = _some(left, most // 4, random)
-    return leavers + _some(followers.difference(leavers), most - len(leavers), random)
+    followers = {row.follower for row in follows if row.active and row.followee in authors}
+    followers.difference_update(leavers)
+    candidates = _some(followers, _CANDIDATES, random)
+    warm = held(candidates)
+    chosen = [user for user in candidates if user in warm] + [user for user in candidates if user not in warm]
+    return leavers + chosen[: most - len(leavers)]
 
 
 def posts(rows: Iterable[PostRow], *, seed: int, most: int) -> list[str]:
