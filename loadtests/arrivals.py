@@ -1,21 +1,17 @@
 """Open arrivals: ops start when they are meant to, however slow the answers are.
 
-Three parts. `Scheduler` asks the pacer what is due and hands each intended start to `Executor`, a
-set of persistent greenlets behind a first-in-first-out queue, which lets a user of the mix do one
-task. `Arrivals` is what Locust sees: a user class whose users are equal shares of the rate, so that
-Locust deals the rate over its workers, and deals it again when one is lost.
+`Scheduler` asks the pacer what is due and hands each intended start to `Executor`, a set of
+persistent greenlets behind a first-in-first-out queue. What an op is, is not known here.
 """
 
-import random
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import gevent
 from gevent.event import Event
 from gevent.hub import Waiter
-from locust import User, constant, task
 
 from loadtests.http.traffic import FROZEN_S, Traffic
 from loadtests.pacing import Pacer
@@ -128,54 +124,3 @@ class Scheduler:
             self._greenlet.kill()
             self._greenlet = None
         self._executor.drop_queue()
-
-
-class Cast:
-    """The users of the mix, made when first needed and used again: one task each time."""
-
-    def __init__(self, environment: Any, mix: dict[type[User], float], rng: random.Random) -> None:
-        self._environment, self._rng = environment, rng
-        self._classes = list(mix)
-        self._weights = [sum(list(mix.values())[: i + 1]) for i in range(len(mix))]
-        self._off_stage: dict[type[User], list[User]] = {kind: [] for kind in mix}
-
-    def play(self, intended: float) -> None:
-        """Let one user do one task. Exceptions are reported as Locust reports those of tasks."""
-        kind = self._rng.choices(self._classes, cum_weights=self._weights)[0]
-        waiting = self._off_stage[kind]
-        user: User | None = None
-        try:
-            user = waiting.pop() if waiting else self._enter(kind)
-            user.client.intended = intended  # type: ignore[attr-defined]  # a `RawHttpUser`
-            perform: Any = self._rng.choice(user.tasks)  # a function: task sets were refused
-            perform(user)
-        except Exception as error:
-            self._environment.events.user_error.fire(
-                user_instance=user, exception=error, tb=error.__traceback__
-            )
-        if user is not None:
-            user.client.intended = None  # type: ignore[attr-defined]
-            waiting.append(user)
-
-    def _enter(self, kind: type[User]) -> User:
-        user = kind(self._environment)
-        user.on_start()
-        return user
-
-
-class Arrivals(User):
-    """One share of the arrivals. It does nothing itself: the scheduler runs while shares are held."""
-
-    abstract = True  # never picked up from a locustfile: the swarm puts it in place
-    wait_time = constant(3600)
-    take: ClassVar[Callable[[Any, int], None]]
-
-    @task
-    def hold(self) -> None:
-        """A share is held until Locust stops this user."""
-
-    def on_start(self) -> None:
-        type(self).take(self.environment, 1)
-
-    def on_stop(self) -> None:
-        type(self).take(self.environment, -1)

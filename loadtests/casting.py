@@ -4,10 +4,10 @@ from typing import Any
 
 from locust import User
 
-from loadtests.arrivals import Arrivals
 from loadtests.http.user import RawHttpUser
 from loadtests.mix import MixError, mix_name, parse_mix
 from loadtests.settings import DEFAULT_MIX, SHARES, Settings
+from loadtests.shares import Arrivals
 from loadtests.users import StalenessProbe
 
 CastList = dict[type[User], float]
@@ -44,7 +44,7 @@ def _check_open(kind: type[User]) -> None:
     if not issubclass(kind, RawHttpUser):
         raise MixError(
             f"--arrivals: {kind.__name__} has no client that counts from the intended start;"
-            " derive it from loadtests.http.RawHttpUser"
+            " derive it from loadtests.http.user.RawHttpUser"
         )
     if any(isinstance(task, type) for task in kind.tasks):
         raise MixError(

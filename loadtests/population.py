@@ -86,13 +86,18 @@ class Population:
         """Normal users whom nobody follows or unfollows but the probes."""
         return range(self.users - min(_SPARES, self.normal_users // 5), self.users)
 
+    @cached_property
+    def _takers(self) -> int:
+        """How many normal users are not spares."""
+        return self.spares.start - self.celebrities
+
     def is_fan(self, index: int) -> bool:
         """Fans come and go among the followers of celebrities while the swarm runs."""
         return self.celebrities <= index < self.spares.start and index % _FAN_EVERY == 0
 
     def any_user(self, rng: random.Random) -> int:
         """A normal user that is not a spare."""
-        return rng.randrange(self.celebrities, self.spares.start)
+        return self.celebrities + int(rng.random() * self._takers)  # far faster than `randrange`
 
     def any_reader(self, rng: random.Random) -> int:
         """A normal user whose followings stay as they were seeded."""
@@ -145,7 +150,7 @@ class Population:
         for _ in range(50):
             if not self.celebrity_followers:
                 break
-            index = self.celebrity_follower(celebrity, rng.randrange(self.celebrity_followers))
+            index = self.celebrity_follower(celebrity, int(rng.random() * self.celebrity_followers))
             if not self.is_fan(index):
                 return index
         return None

@@ -45,7 +45,8 @@ class Recorder:
         if not isinstance(response, Response):
             self._foreign(request_type, name, response_time / 1000, exception)
             return
-        row = self._row(int(response.intended - self._clock.t0), request_type, name, response.user)
+        key = (int(response.intended - self._clock.t0), request_type, name, response.user)
+        row = self._rows.get(key) or self._row(*key)
         record(row.service, response.ended_at - response.sent_at)
         self._count(row, response.verdict, response.ended_at - response.intended)
         if response.stale:

@@ -8,7 +8,8 @@ from typing import Any, Final
 import gevent
 from locust import User
 
-from loadtests.arrivals import Cast, Executor, Scheduler
+from loadtests.arrivals import Executor, Scheduler
+from loadtests.cast import Cast
 from loadtests.http.traffic import traffic_of
 from loadtests.ledger import Ledger
 from loadtests.messages import DONE, REPORT, Done, Report, lines, pack

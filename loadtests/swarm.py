@@ -20,7 +20,6 @@ from locust import stats as locust_stats
 from locust.runners import LocalRunner, MasterRunner, WorkerRunner
 
 from loadtests import messages
-from loadtests.arrivals import Arrivals
 from loadtests.casting import cast_list, put_in_place
 from loadtests.collector import Collector, done_of, report_of, say
 from loadtests.http.pool import HostError, Pool
@@ -28,6 +27,7 @@ from loadtests.mishaps import Mishaps
 from loadtests.mix import MixError
 from loadtests.sender import Sender
 from loadtests.settings import Settings, add_options, settings_of
+from loadtests.shares import Arrivals
 from loadtests.signals import Signals, end_with, parent_pid
 from results.history import Clock
 

@@ -2,15 +2,12 @@
 
 Bring your own user class and write it as you would an `HttpUser`:
 
+    from loadtests.http.user import RawHttpUser
+
     class Visitor(RawHttpUser):
         @task
         def look(self):
             self.client.get("/feed", headers={"X-User-Id": me})
+
+Only `loadtests.http.user` imports Locust, which patches the standard library of its process.
 """
-
-from loadtests.http.client import HttpClient
-from loadtests.http.errors import HttpError
-from loadtests.http.response import Response
-from loadtests.http.user import RawHttpUser
-
-__all__ = ["HttpClient", "HttpError", "RawHttpUser", "Response"]

@@ -17,7 +17,7 @@ from loadtests.http.traffic import Traffic
 Check = Callable[[Response], None]
 """Looks at a good answer before it is counted, and calls `response.wrong(...)` if it is not right."""
 
-_BASE_HEADERS: Final = b"User-Agent: feedstorm\r\nAccept: application/json\r\n"
+_WALL_S: Final = time.time() - time.monotonic()  # Locust wants to know when an op began by the wall clock
 _ID_SEGMENT: Final = re.compile(
     r"/(?:\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-fA-F]{16,})(?=/|$)"
 )
@@ -69,11 +69,11 @@ class HttpClient:
         if params:
             url = f"{url}{'&' if '?' in url else '?'}{urlencode(params)}"
         body = orjson.dumps(json) if json is not None else data.encode() if isinstance(data, str) else data
+        if body is None and method not in outcomes.READS:
+            body = b""  # said, so that nobody waits for it
         kind = CaughtResponse if catch_response else Response
         response = kind(method, name or template_of(url), url, self.user)
-        self._send(
-            response, self._head(method, headers, body, is_json=json is not None), body or b"", timeout
-        )
+        self._send(response, self._head(headers, body, is_json=json is not None), body or b"", timeout)
         if response.error is None or response.status_code:
             self._judge(response, expect, check)
         if isinstance(response, CaughtResponse):
@@ -101,20 +101,17 @@ class HttpClient:
 
     # -- one request, step by step -----------------------------------------------------------
 
-    def _head(
-        self, method: str, headers: Mapping[str, str] | None, body: bytes | None, *, is_json: bool
-    ) -> bytes:
-        lines = [_BASE_HEADERS]
+    def _head(self, headers: Mapping[str, str] | None, body: bytes | None, *, is_json: bool) -> str:
+        """Header lines, without those that depend on the instance."""
+        lines = ""
         for mapping in (self.headers, headers):
             if mapping:
-                lines += [f"{name}: {value}\r\n".encode("latin-1") for name, value in mapping.items()]
+                lines += "".join([f"{name}: {value}\r\n" for name, value in mapping.items()])
         if is_json:
-            lines.append(b"Content-Type: application/json\r\n")
-        if body is not None or method not in outcomes.READS:
-            lines.append(b"Content-Length: %d\r\n" % len(body or b""))
-        return b"".join(lines)
+            lines += "Content-Type: application/json\r\n"
+        return lines if body is None else f"{lines}Content-Length: {len(body)}\r\n"
 
-    def _send(self, response: Response, head: bytes, body: bytes, timeout: float | None) -> None:
+    def _send(self, response: Response, head: str, body: bytes, timeout: float | None) -> None:
         """Take a connection, send once, wait for the answer. Fills in the response; raises only a kill."""
         scheduled, self.intended = self.intended, None
         response.sent_at = now = time.monotonic()
@@ -132,20 +129,18 @@ class HttpClient:
         if response.spoiled:
             traffic.abandon()
         else:
-            traffic.end()
+            traffic.in_flight -= 1
 
-    def _exchange(self, response: Response, head: bytes, body: bytes, timeout_s: float) -> None:
+    def _exchange(self, response: Response, head: str, body: bytes, timeout_s: float) -> None:
         try:
             instance, connection, response.failover = self.pool.take()
         except ConnectFailed as error:
             response.error = error
             response.verdict = outcomes.of_break(response.method, str(error), sent=False)
             return
-        path = f"{response.method} {instance.prefix}{response.url} HTTP/1.1\r\n".encode("ascii", "replace")
+        start = f"{response.method} {instance.prefix}{response.url} HTTP/1.1\r\n{instance.head}{head}\r\n"
         try:
-            answer = connection.exchange(
-                b"".join((path, instance.host_header, head, b"\r\n", body)), timeout_s
-            )
+            answer = connection.exchange(start.encode("latin-1") + body, timeout_s)
         except Broken as error:
             connection.close()
             response.error = error
@@ -154,7 +149,7 @@ class HttpClient:
             connection.close()
             raise
         else:
-            response.answered(*answer)
+            response.status_code, response.raw_headers, response.content = answer
             self.pool.give_back(instance, connection)
 
     def _judge(self, response: Response, expect: Container[int], check: Check | None) -> None:
@@ -190,7 +185,7 @@ class HttpClient:
             response_length=len(response.content),
             exception=response.error,
             context=details,
-            start_time=time.time() - (time.monotonic() - intended),
+            start_time=_WALL_S + intended,
             url=response.url,
             response=response,
         )

@@ -69,7 +69,9 @@ class Connection:
         deadline = time.monotonic() + timeout_s
         try:
             sock.settimeout(timeout_s)
-            sock.sendall(request)
+            sent = sock.send(request)
+            if sent < len(request):
+                sock.sendall(request[sent:])
             while True:
                 data = sock.recv(RECEIVE_BYTES)
                 if not data:

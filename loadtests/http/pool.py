@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 from loadtests.http.connection import Address, Connection
 from loadtests.http.errors import ConnectFailed
 
+_EVERY_REQUEST: Final = "User-Agent: feedstorm\r\nAccept: application/json\r\n"
+
 
 class HostError(ValueError):
     """A host URL cannot be used. The message is one plain sentence for a user."""
@@ -22,7 +24,7 @@ class Instance:
         self.address: Address = (parts.hostname, parts.port or 80)
         self.prefix: Final = parts.path.rstrip("/")
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-        self.host_header: Final = f"Host: {host}:{self.address[1]}\r\n".encode()
+        self.head: Final = f"Host: {host}:{self.address[1]}\r\n{_EVERY_REQUEST}"
         self.idle: list[Connection] = []
 
 

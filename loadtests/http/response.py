@@ -22,7 +22,6 @@ class Response:
     """
 
     __slots__ = (
-        "_headers",
         "content",
         "ended_at",
         "error",
@@ -30,6 +29,7 @@ class Response:
         "intended",
         "method",
         "name",
+        "raw_headers",
         "scheduled",
         "sent_at",
         "spoiled",
@@ -44,16 +44,13 @@ class Response:
         self.method, self.name, self.url, self.user = method, name, url, user
         self.status_code = 0
         self.content = b""
-        self._headers: list[tuple[bytes, bytes]] = []
+        self.raw_headers: list[tuple[bytes, bytes]] = []
         self.error: HttpError | None = None
         self.verdict: Verdict = OK
         self.failover = ""
         self.stale = False
         self.scheduled = self.spoiled = False
         self.intended = self.sent_at = self.ended_at = 0.0
-
-    def answered(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-        self.status_code, self._headers, self.content = status, headers, body
 
     @property
     def ok(self) -> bool:
@@ -66,11 +63,11 @@ class Response:
     @property
     def headers(self) -> dict[str, str]:
         """Names in lower case; the last of repeated headers."""
-        return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self._headers}
+        return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self.raw_headers}
 
     def header(self, name: bytes) -> bytes | None:
         """One header by its lower-case name, without building the whole mapping."""
-        for key, value in self._headers:
+        for key, value in self.raw_headers:
             if key.lower() == name:
                 return value
         return None
