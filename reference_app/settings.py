@@ -71,12 +71,11 @@ class Settings:
             except ValueError:
                 kind = "a whole number" if isinstance(field.default, int) else "a number"
                 problems.append(f"{name} must be {kind}, not {text!r}")
-        if not problems:
-            settings = cls(**values)  # type: ignore[arg-type]  # each value has its default's type
-            problems = settings.problems()
-            if not problems:
-                return settings
-        raise SettingsError("These settings cannot be used: " + "; ".join(problems) + ".")
+        settings = cls(**values)  # type: ignore[arg-type]  # each value has its default's type
+        problems += settings.problems()
+        if problems:
+            raise SettingsError("These settings cannot be used: " + "; ".join(problems) + ".")
+        return settings
 
     def problems(self) -> list[str]:
         """What is wrong with these values, one phrase each."""
