@@ -5,6 +5,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ _PROJECT, _SERVICE = "com.docker.compose.project", "com.docker.compose.service"
 _NUMBER, _ONE_OFF = "com.docker.compose.container-number", "com.docker.compose.oneoff"
 _STATES = {"running": State.RUNNING, "paused": State.PAUSED}
 _KNOWN_FOR_S = 0.5
+_LOG_LINES = 20_000
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,25 @@ class Project:
             raise StackError(f"The compose project '{self.name}' has no container for {name} (any more)")
         return container
 
-    def members(self) -> tuple[Member, ...]:
+    def members(self, logs: Path) -> tuple[Member, ...]:
+        """Every member; its log is a file in `logs`, once `write_log` was called for it."""
         return tuple(
-            Member(each.name, each.part.component, self.address(each), each.part.kind)
+            Member(each.name, each.part.component, self.address(each), each.part.kind, _log(logs, each))
             for each in self.containers()
         )
+
+    def write_log(self, container: Container, logs: Path) -> None:
+        """What the container has said so far, into its file. Raises StackError."""
+        with engine.plainly(f"The log of {container.name} cannot be read"):
+            said = self._api.logs(container.id, tail=_LOG_LINES, timestamps=True)
+        logs.mkdir(parents=True, exist_ok=True)
+        _log(logs, container).write_bytes(said)
+
+    def settings(self, container: Container) -> dict[str, str]:
+        """The container's own environment. Raises StackError."""
+        with engine.plainly(f"{container.name} cannot be inspected"):
+            listed = self._api.inspect_container(container.id)["Config"]["Env"] or []
+        return dict(line.partition("=")[::2] for line in listed)
 
     def address(self, container: Container) -> str | None:
         """Where an observer reaches it, or will once it is up again; None if nowhere, or not known."""
@@ -132,6 +148,10 @@ class Project:
                 if bindings and int(bindings[0]["HostPort"] or 0)
             }
         return self._last_ports[id]
+
+
+def _log(logs: Path, container: Container) -> Path:
+    return logs / f"{container.name}.log"
 
 
 def _health(status: str) -> str:

@@ -45,7 +45,7 @@ def on_the_engine() -> Iterator[Playground]:
         client = engine.connect()
         project = Project(client, name, Mapping())
         yield Playground(
-            DockerControl(client, project), tuple(m.name for m in project.members()), _asks(project)
+            DockerControl(client, project), tuple(each.name for each in project.look()), _asks(project)
         )
         client.close()
     finally:

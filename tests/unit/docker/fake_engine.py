@@ -118,9 +118,14 @@ class FakeApi:
         bindings = {f"{container.port}/tcp": [{"HostIp": "127.0.0.1", "HostPort": fixed}]}
         return {
             "HostConfig": {"PortBindings": bindings if container.port else None},
+            "Config": {"Env": ["FEED_STRATEGY=hybrid", "PATH=/bin"]},
             "State": {"ExitCode": container.exit_code},
             "NetworkSettings": {"Networks": networks},
         }
+
+    def logs(self, id: str, tail: int, timestamps: bool) -> bytes:
+        self._answer()
+        return f"{self._find(id).service} said this\n".encode()
 
     def disconnect_container_from_network(self, id: str, network: str) -> None:
         del self._act("disconnect", id).networks[network]

@@ -1,5 +1,7 @@
 """A project is what compose's labels say, exactly."""
 
+from pathlib import Path
+
 import pytest
 
 from compose.docker.control import DockerControl
@@ -7,6 +9,8 @@ from compose.docker.mapping import Mapping, Part
 from compose.docker.project import Project
 from compose.stack import Component, StackError, State
 from tests.unit.docker.fake_engine import FakeApi, FakeContainer, client_of, redis
+
+LOGS = Path("logs")
 
 
 def project(api: FakeApi, mapping: Mapping | None = None) -> Project:
@@ -20,18 +24,18 @@ def test_a_project_with_a_similar_name_is_somebody_elses() -> None:
 
 def test_one_off_containers_and_services_without_a_part_are_left_out() -> None:
     api = FakeApi(redis("shop"), redis("shop", "console", one_off=True), FakeContainer("shop", "mail", {}))
-    assert [member.name for member in project(api).members()] == ["redis"]
+    assert [member.name for member in project(api).members(LOGS)] == ["redis"]
 
 
 def test_members_of_a_scaled_service_are_told_apart_by_number() -> None:
     api = FakeApi(redis("shop", "web", number=1), redis("shop", "web", number=2), redis("shop"))
-    assert [member.name for member in project(api).members()] == ["redis", "web-1", "web-2"]
+    assert [member.name for member in project(api).members(LOGS)] == ["redis", "web-1", "web-2"]
 
 
 def test_the_mapping_goes_before_the_labels() -> None:
     api = FakeApi(redis("shop", "cache"))
     mapping = Mapping(services={"cache": Part(Component.WORKER, port=6379, kind="likes")})
-    (member,) = project(api, mapping).members()
+    (member,) = project(api, mapping).members(LOGS)
     assert (member.component, member.kind) == (Component.WORKER, "likes")
 
 
@@ -39,22 +43,22 @@ def test_an_address_is_what_is_published_now_and_after_a_start_what_is_published
     api = FakeApi(redis("shop"))
     seen = project(api)
     control = DockerControl(client_of(api), seen)
-    before = seen.members()[0].address
+    before = seen.members(LOGS)[0].address
     control.kill("redis")
-    assert seen.members()[0].address == before, "while it is down, where it was last"
+    assert seen.members(LOGS)[0].address == before, "while it is down, where it was last"
     control.start("redis")
-    assert seen.members()[0].address == f"127.0.0.1:{api.held[0].public}" != before
+    assert seen.members(LOGS)[0].address == f"127.0.0.1:{api.held[0].public}" != before
 
 
 def test_an_observer_who_comes_while_it_is_down_knows_a_fixed_port_and_no_other() -> None:
     api = FakeApi(redis("shop", "a", fixed=26379), redis("shop", "b"))
     for container in api.held:
         container.die(137)
-    assert [member.address for member in project(api).members()] == ["127.0.0.1:26379", None]
+    assert [member.address for member in project(api).members(LOGS)] == ["127.0.0.1:26379", None]
 
 
 def test_a_member_that_publishes_nothing_has_no_address() -> None:
-    assert project(FakeApi(redis("shop", port=None))).members()[0].address is None
+    assert project(FakeApi(redis("shop", port=None))).members(LOGS)[0].address is None
 
 
 @pytest.mark.parametrize(
