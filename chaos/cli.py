@@ -16,6 +16,7 @@ from chaos.commands.drills import drill, drills
 from chaos.commands.group import Verbs
 from chaos.commands.heal import heal, inject
 from chaos.commands.load import seed, swarm
+from chaos.commands.project import use
 from chaos.commands.results import audit, report
 from chaos.commands.stack import down, status, up
 from chaos.errors import ChaosError
@@ -32,7 +33,8 @@ def cli() -> None:
 
 
 for command in (
-    up, down, status, seed, swarm, drills, drill, inject, heal, report, audit, demo_graph, claims, completion,
+    up, use, down, status, seed, swarm, drills, drill, inject, heal,
+    report, audit, demo_graph, claims, completion,
 ):  # fmt: skip
     cli.add_command(command)
 

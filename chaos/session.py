@@ -7,7 +7,7 @@ taken down again, whatever happens.
 import asyncio
 import fcntl
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from chaos.seeding import is_seeded, seed_stack
 from chaos.stacks import arm, attach, create
 from chaos.stop import Stop
 from chaos.targets import Arsenal
-from compose.stack import Component, Stack, StackError, StackOptions
+from compose.stack import Component, Stack, StackError, StackOptions, WritesLogs
 from compose.waiting import NeverHappenedError
 from results import audit, report, verdict
 from results.history import History
@@ -73,6 +73,9 @@ async def run_drill(request: Request, view: View, stop: Stop) -> Finished:
                 ending = await Runner(run, arsenal, view, stop).run()
                 return await _judge(request, stack, directory, ending, view, stop)
             finally:
+                if isinstance(stack, WritesLogs):
+                    with suppress(StackError):
+                        await asyncio.to_thread(stack.write_logs)
                 logs = [member.log for member in stack.members if member.log is not None]
                 rundir.copy_logs(directory, [*logs, request.home / "logs" / "reaper.log"])
 
@@ -115,7 +118,7 @@ async def a_stack(request: Request, view: View, stop: Stop) -> AsyncIterator[Sta
         yield there
         return
     options = options_for(request.drill.stack, request.drill.population, request.app_module)
-    stack = create(request.stack, request.home, options)
+    stack = create(request.stack, request.home, options, request.allowed_hosts)
     try:
         with view.step(f"starting the {stack.kind} stack"):
             await stop.guard(stack.up())

@@ -7,7 +7,7 @@ Two stacks implement this interface: `compose.embedded` (local processes, the de
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class StackError(Exception):
@@ -158,3 +158,11 @@ class Stack(Protocol):
 
     def versions(self) -> dict[str, str]:
         """What each component really is, e.g. {"mongo": "SecantusDB 0.7.0b3 (embedded)"}."""
+
+
+@runtime_checkable
+class WritesLogs(Protocol):
+    """A stack whose members do not log into files by themselves."""
+
+    def write_logs(self) -> None:
+        """Put what every member has said so far where its `Member.log` says. Raises StackError."""
