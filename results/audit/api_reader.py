@@ -39,13 +39,21 @@ class _Count(msgspec.Struct):
     count: int
 
 
+class _User(msgspec.Struct, rename="camel"):
+    id: str
+    follower_count: int
+    following_count: int
+
+
+class _Users(msgspec.Struct):
+    items: list[_User]
+
+
 Answer = TypeVar("Answer")
 
-_COUNT_PATHS: Final = {
-    "likes": "/posts/{id}/likes/count",
-    "followers": "/users/{id}/followers/count",
-    "following": "/users/{id}/following/count",
-}
+
+class _RefusedError(Exception):
+    """The API says that the question is wrong: asking again changes nothing."""
 
 
 class ApiReader:
@@ -59,11 +67,20 @@ class ApiReader:
         for user in users:
             yield self._walk(user)
 
-    def counts(self, what: str, ids: Iterable[str]) -> Iterator[ApiCount]:
-        """`what`: "likes" of posts, "followers" or "following" of users. Raises ReadError."""
-        for id in ids:
-            answer = self._get(_COUNT_PATHS[what].format(id=quote(id)), id, _Count)
-            yield ApiCount(what, id, answer.count)
+    def like_counts(self, posts: Iterable[str]) -> Iterator[ApiCount]:
+        """The like counts of these posts as they are shown. Raises ReadError."""
+        for post in posts:
+            answer = self._get(f"/posts/{quote(post)}/likes/count", post, _Count)
+            yield ApiCount("likes", post, answer.count)
+
+    def user_counts(self, users: Sequence[str]) -> Iterator[ApiCount]:
+        """The "followers" and "following" of these users as they are shown. Raises ReadError."""
+        if not users:
+            return
+        answer = self._get(f"/users?ids={','.join(map(quote, users))}", users[0], _Users)
+        for user in answer.items:
+            yield ApiCount("followers", user.id, user.follower_count)
+            yield ApiCount("following", user.id, user.following_count)
 
     def _walk(self, user: str) -> FeedWalk:
         owners: list[str] = []
@@ -89,6 +106,8 @@ class ApiReader:
             self._asked += 1
             try:
                 return msgspec.json.decode(_fetch(url, {"X-User-Id": user}), type=answer_type)
+            except _RefusedError as error:
+                raise ReadError(f"could not read {url} ({error})") from error
             except (OSError, msgspec.DecodeError, msgspec.ValidationError) as error:
                 if time.monotonic() >= deadline:
                     raise ReadError(f"could not read {url} within {TRY_FOR_S:g} s ({error})") from error
@@ -101,7 +120,7 @@ def gauge_total(urls: Iterable[str], names: Sequence[str]) -> float:
     for url in urls:
         try:
             text = _fetch(url, {}).decode()
-        except OSError as error:
+        except (OSError, _RefusedError) as error:
             raise ReadError(f"could not read {url} ({error})") from error
         total += sum(_samples(text, names))
     return total
@@ -116,11 +135,13 @@ def _samples(text: str, names: Sequence[str]) -> Iterator[float]:
 
 
 def _fetch(url: str, headers: dict[str, str]) -> bytes:
-    """The body of a 200 answer. Raises OSError."""
+    """The body of a 200 answer. Raises OSError, or _RefusedError for a 4xx."""
     request = urllib.request.Request(url, headers=headers)
     try:
         with _OPENER.open(request, timeout=TIMEOUT_S) as response:
             body: bytes = response.read()
             return body
     except urllib.error.HTTPError as error:
-        raise OSError(f"status {error.code}") from error
+        error.close()
+        refused = 400 <= error.code < 500 and error.code != 429
+        raise (_RefusedError if refused else OSError)(f"status {error.code}") from error

@@ -54,7 +54,7 @@ class Sources:
     worker_metrics: Sequence[str] = ()
 
 
-class Ledger:
+class LedgerFile:
     """The ledger of a run, read from its file each time it is iterated."""
 
     def __init__(self, history: History) -> None:
@@ -138,7 +138,7 @@ def _look(history: History, sources: Sources, names: Sequence[str]) -> tuple[lis
     with tempfile.TemporaryDirectory(prefix="feedstorm-audit-") as folder:
         state = _read(Path(folder), history, sources, feeds=needs_feeds(names))
         evidence = Evidence(
-            ledger=Ledger(history),
+            ledger=LedgerFile(history),
             state=state,
             began_ms=began_ms(history.run.started_at),
             wrong_feeds=wrong_feeds_in(history.series),
@@ -148,7 +148,7 @@ def _look(history: History, sources: Sources, names: Sequence[str]) -> tuple[lis
 
 
 def _read(folder: Path, history: History, sources: Sources, *, feeds: bool) -> FinalState:
-    ledger, seed = Ledger(history), history.run.seed
+    ledger, seed = LedgerFile(history), history.run.seed
     with MongoReader(sources.mongo_uri, sources.mongo_database) as mongo:
         state = FinalState(
             users=Spool.of(folder / "users", UserRow, mongo.users()),
@@ -170,18 +170,16 @@ def _read(folder: Path, history: History, sources: Sources, *, feeds: bool) -> F
     return state
 
 
-def _readers(ledger: Ledger, state: FinalState, sources: Sources, seed: int) -> list[str]:
+def _readers(ledger: LedgerFile, state: FinalState, sources: Sources, seed: int) -> list[str]:
     if not sources.redis_url:
         return sample.readers(ledger, state.follows, set, seed=seed, most=READERS)
     with RedisReader(sources.redis_url) as redis:
         return sample.readers(ledger, state.follows, redis.with_feed, seed=seed, most=READERS)
 
 
-def _counts(api: ApiReader, ledger: Ledger, state: FinalState, seed: int) -> Iterator[ApiCount]:
-    people = sample.people(ledger, seed=seed, most=COUNTERS)
-    yield from api.counts("likes", sample.posts(state.posts, seed=seed, most=COUNTERS))
-    yield from api.counts("followers", people)
-    yield from api.counts("following", people)
+def _counts(api: ApiReader, ledger: LedgerFile, state: FinalState, seed: int) -> Iterator[ApiCount]:
+    yield from api.like_counts(sample.posts(state.posts, seed=seed, most=COUNTERS))
+    yield from api.user_counts(sample.people(ledger, seed=seed, most=COUNTERS))
 
 
 def _length(rows: Iterable[object]) -> int:
