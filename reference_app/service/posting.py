@@ -54,6 +54,12 @@ class Posting:
             await self._stores.bodies.put([(post.id, post.rev, body)])
         return body
 
+    async def show_changed(self, *, limit: int) -> None:
+        """Bring the cache up to posts that have changed. Raises StoreError; then they still owe it."""
+        posts = await self._stores.posts.body_owed(limit=limit)
+        await self._stores.bodies.put([(post.id, post.rev, post_body(post)) for post in posts])
+        await self._stores.posts.body_paid(posts)
+
     async def post(self, post_id: str) -> Post:
         found = await self._stores.posts.get([post_id])
         if not found:

@@ -90,10 +90,3 @@ class Commenting:
     async def page(self, post_id: str, *, after: Position | None, limit: int) -> list[Comment]:
         await self._posting.body(post_id)
         return await self._stores.comments.page(post_id, after=after, limit=limit)
-
-    async def settle(self, *, limit: int) -> int:
-        """Count new comments on their posts. How many posts changed."""
-        posts = await self._stores.comments.settle_counts(limit=limit)
-        with contextlib.suppress(StoreError):
-            await self._stores.bodies.put([(post.id, post.rev, post_body(post)) for post in posts])
-        return len(posts)

@@ -104,6 +104,12 @@ class PostStore(Protocol):
 
     async def fan_out_paid(self, post_ids: Sequence[str]) -> None: ...
 
+    async def body_owed(self, *, limit: int) -> list[Post]:
+        """Posts that have changed and that the cache may show as they were."""
+
+    async def body_paid(self, posts: Sequence[Post]) -> None:
+        """Clear that mark of those that are still at these versions."""
+
     async def owed(self) -> int:
         """How many marks of any kind are left, in all collections."""
 
@@ -136,8 +142,11 @@ class CommentStore(Protocol):
 
     async def page(self, post_id: str, *, after: Position | None, limit: int) -> list[Comment]: ...
 
-    async def settle_counts(self, *, limit: int) -> list[Post]:
-        """Count up to `limit` new comments, in one step with clearing their marks; the posts as they are."""
+    async def settle_counts(self, *, limit: int) -> int:
+        """Count up to `limit` new comments, in one step with clearing their marks; how many.
+
+        The posts then owe the cache their new bodies.
+        """
 
 
 class MediaStore(Protocol):

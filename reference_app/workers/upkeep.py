@@ -109,7 +109,8 @@ class UpkeepWorker:
             pass
 
     async def _comment_counts(self) -> None:
-        await self._app.commenting.settle(limit=BATCH)
+        await self._app.stores.comments.settle_counts(limit=BATCH)
+        await self._app.posting.show_changed(limit=BATCH)
 
     async def _like_counts(self) -> None:
         await in_parallel(await self._app.stores.likes.owed(limit=BATCH), self._app.liking.write_back)

@@ -41,6 +41,7 @@ class Truth:
     shards_owed: set[ShardKey] = field(default_factory=set)
     comments: dict[str, Comment] = field(default_factory=dict)
     comments_owed: set[str] = field(default_factory=set)
+    bodies_owed: set[str] = field(default_factory=set)
     media: dict[str, Media] = field(default_factory=dict)
     beats: dict[str, int] = field(default_factory=dict)
 
@@ -212,10 +213,20 @@ class MemoryPosts:
         self._truth.check()
         self._truth.fan_out_owed.difference_update(post_ids)
 
+    async def body_owed(self, *, limit: int) -> list[Post]:
+        return await self.get(list(self._truth.bodies_owed)[:limit])
+
+    async def body_paid(self, posts: Sequence[Post]) -> None:
+        self._truth.check()
+        for post in posts:
+            if self._truth.posts[post.id].rev == post.rev:
+                self._truth.bodies_owed.discard(post.id)
+
     async def owed(self) -> int:
         self._truth.check()
         follows = sum(follow.feed_owed + follow.count_owed for follow in self._truth.follows.values())
-        others = (self._truth.fan_out_owed, self._truth.shards_owed, self._truth.comments_owed)
+        truth = self._truth
+        others = (truth.fan_out_owed, truth.shards_owed, truth.comments_owed, truth.bodies_owed)
         return follows + sum(len(some) for some in others)
 
 
@@ -289,15 +300,16 @@ class MemoryComments:
         ]
         return sorted(found, key=lambda comment: (comment.created_ms, comment.id), reverse=True)[:limit]
 
-    async def settle_counts(self, *, limit: int) -> list[Post]:
+    async def settle_counts(self, *, limit: int) -> int:
         self._truth.check()
-        changed: dict[str, Post] = {}
-        for comment_id in list(self._truth.comments_owed)[:limit]:
+        settled = list(self._truth.comments_owed)[:limit]
+        for comment_id in settled:
             self._truth.comments_owed.discard(comment_id)
             post = self._truth.posts[self._truth.comments[comment_id].post_id]
             post = msgspec.structs.replace(post, comment_count=post.comment_count + 1, rev=post.rev + 1)
-            self._truth.posts[post.id] = changed[post.id] = post
-        return list(changed.values())
+            self._truth.posts[post.id] = post
+            self._truth.bodies_owed.add(post.id)
+        return len(settled)
 
 
 class MemoryMedia:

@@ -1,5 +1,6 @@
 """Comments and media in MongoDB."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from pymongo import UpdateOne
@@ -7,13 +8,12 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import DuplicateKeyError
 
 from reference_app.domain.cursors import Position
-from reference_app.domain.model import Comment, Media, MediaStatus, Post
+from reference_app.domain.model import Comment, Media, MediaStatus
 from reference_app.stores.mongo.documents import (
     comment_document,
     comment_of,
     media_document,
     media_of,
-    post_of,
 )
 from reference_app.stores.mongo.link import MongoLink
 from reference_app.stores.mongo.pages import past
@@ -43,35 +43,27 @@ class MongoComments:
         newest = self._near.find(query).sort([("createdAt", -1), ("_id", -1)]).limit(limit)
         return [comment_of(document) for document in await self._link.read(newest.to_list())]
 
-    async def settle_counts(self, *, limit: int) -> list[Post]:
+    async def settle_counts(self, *, limit: int) -> int:
         if not await self._link.read(self._comments.find_one({"countOwed": True}, {"_id": 1})):
-            return []
+            return 0
 
-        async def settle(session: AsyncClientSession) -> list[str]:
+        async def settle(session: AsyncClientSession) -> int:
             owed = self._comments.find({"countOwed": True}, {"postId": 1}, session=session).limit(limit)
             found = await owed.to_list()
-            counts: dict[str, int] = {}
-            for document in found:
-                counts[document["postId"]] = counts.get(document["postId"], 0) + 1
-            ids = [document["_id"] for document in found]
-            if not ids:
-                return []
-            await self._comments.update_many(
-                {"_id": {"$in": ids}}, {"$unset": {"countOwed": ""}}, session=session
-            )
-            await self._posts.bulk_write(
-                [
-                    UpdateOne({"_id": post}, {"$inc": {"commentCount": count, "rev": 1}})
-                    for post, count in counts.items()
-                ],
-                ordered=False,
-                session=session,
-            )
-            return list(counts)
+            counts = Counter(document["postId"] for document in found)
+            if counts:
+                mine = {"_id": {"$in": [document["_id"] for document in found]}}
+                await self._comments.update_many(mine, {"$unset": {"countOwed": ""}}, session=session)
+                changes = [_count(post, count) for post, count in counts.items()]
+                await self._posts.bulk_write(changes, ordered=False, session=session)
+            return len(found)
 
-        changed = await self._link.transaction(settle)
-        found = await self._link.read(self._posts.find({"_id": {"$in": changed}}).to_list())
-        return [post_of(document) for document in found]
+        return await self._link.transaction(settle)
+
+
+def _count(post_id: str, comments: int) -> UpdateOne:
+    change = {"$inc": {"commentCount": comments, "rev": 1}, "$set": {"bodyOwed": True}}
+    return UpdateOne({"_id": post_id}, change)
 
 
 class MongoMedia:

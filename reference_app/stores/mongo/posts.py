@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from pymongo import UpdateOne
 from pymongo.errors import DuplicateKeyError
 
 from reference_app.clock import utc
@@ -18,6 +19,7 @@ AUTHORS_AT_ONCE: Final = 100
 """MongoDB merges the index scans of so many authors without sorting; more are asked for in parts."""
 _MARKS: Final = (
     ("posts", {"outbox": PENDING}),
+    ("posts", {"bodyOwed": True}),
     ("follows", {"feedOwed": True}),
     ("follows", {"countOwed": True}),
     ("likeCounts", {"owed": True}),
@@ -75,6 +77,15 @@ class MongoPosts:
     async def fan_out_paid(self, post_ids: Sequence[str]) -> None:
         update = self._posts.update_many({"_id": {"$in": list(post_ids)}}, {"$unset": {"outbox": ""}})
         await self._link.write(update)
+
+    async def body_owed(self, *, limit: int) -> list[Post]:
+        found = await self._link.read(self._posts.find({"bodyOwed": True}).limit(limit).to_list())
+        return list(map(post_of, found))
+
+    async def body_paid(self, posts: Sequence[Post]) -> None:
+        marks = [UpdateOne({"_id": post.id, "rev": post.rev}, {"$unset": {"bodyOwed": ""}}) for post in posts]
+        if marks:
+            await self._link.write(self._posts.bulk_write(marks, ordered=False))
 
     async def owed(self) -> int:
         counts = [

@@ -44,6 +44,7 @@ COLLECTIONS: Final[dict[str, Collection]] = {
         (
             _index("authorId", "createdAt", "_id"),
             _index("outbox", "createdAt", partial={"outbox": "pending"}),
+            _index("bodyOwed", "_id", partial={"bodyOwed": True}),
         ),
     ),
     "likes": Collection("_id", (_index("postId", "status"),)),

@@ -43,9 +43,7 @@ class Store:
     def check(self) -> None:
         active = [row for row in self.rows.values() if row.active]
         for (post, number), shard in self.shards.items():
-            mine = [
-                row for row in active if row.post_id == post and shard_of(row.user_id, SHARDS) == number
-            ]
+            mine = [row for row in active if row.post_id == post and shard_of(row.user_id, SHARDS) == number]
             assert shard.count == len(mine)
             assert {liker.user_id for liker in shard.recent} <= {row.user_id for row in mine}
             assert len(shard.recent) <= RECENT

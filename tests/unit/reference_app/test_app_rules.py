@@ -31,9 +31,7 @@ def test_the_threshold_itself_makes_a_celebrity_and_the_way_back_lies_lower() ->
     assert not threshold.is_celebrity(was=True, followers=79)
 
 
-@given(
-    st.floats(0.5, 50), st.floats(1, 20), st.lists(st.floats(0, 2), min_size=1, max_size=200)
-)
+@given(st.floats(0.5, 50), st.floats(1, 20), st.lists(st.floats(0, 2), min_size=1, max_size=200))
 def test_a_bucket_never_gives_more_than_its_rate_and_burst(
     rate: float, burst: float, pauses: list[float]
 ) -> None:

@@ -1,0 +1,192 @@
+"""Things that happen at the same time, in any interleaving: once all is paid, feeds and counters are right.
+
+Before and after every call to a store, whoever makes it steps back for a number of turns that Hypothesis
+chooses; so it also finds the short schedule in which two things get in each other's way.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import fields
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference_app.domain.likes import LikeEvent
+from reference_app.errors import ShedError
+from reference_app.stores.bundle import Stores
+from tests.unit.reference_app.world import World
+
+
+class Turns:
+    """How often whoever calls a store steps back, call by call; zero once the list is used up."""
+
+    def __init__(self) -> None:
+        self.left: list[int] = []
+
+    async def step_back(self) -> None:
+        for _ in range(self.left.pop() if self.left else 0):
+            await asyncio.sleep(0)
+
+    def watch(self, stores: Stores) -> None:
+        for field in fields(Stores):
+            setattr(stores, field.name, _Slow(getattr(stores, field.name), self))
+
+
+class _Slow:
+    def __init__(self, store: Any, turns: Turns) -> None:
+        self._store, self._turns = store, turns
+
+    def __getattr__(self, name: str) -> Any:
+        method, turns = getattr(self._store, name), self._turns
+        if name == "announce_post":
+            return method
+        if name == "follower_pages":
+
+            async def pages(author: str) -> Any:
+                async for page in method(author):
+                    await turns.step_back()
+                    yield page
+
+            return pages
+
+        async def call(*arguments: Any, **named: Any) -> Any:
+            await turns.step_back()
+            result = await method(*arguments, **named)
+            await turns.step_back()
+            return result
+
+        return call
+
+
+async def flush(world: World, ids: list[str]) -> None:
+    await asyncio.sleep(0)
+    world.stores.cache.flush()
+
+
+async def read(world: World, ids: list[str]) -> None:
+    """A flush in the middle of a build may shed this one read."""
+    try:
+        await world.feed(ids[1])
+    except ShedError:
+        return
+
+
+async def sweep(world: World, ids: list[str]) -> None:
+    await world.upkeep.sweep()
+
+
+async def post(world: World, ids: list[str]) -> None:
+    await world.post(ids[0], "meanwhile")
+
+
+async def fan_out(world: World, ids: list[str]) -> None:
+    for one in list(world.stores.truth.posts.values()):
+        await world.app.fan_out.deliver(one)
+
+
+def likes(liked: bool, at: int) -> "Act":
+    async def act(world: World, ids: list[str]) -> None:
+        events = [LikeEvent(on, ids[1], liked, 10**17 + at) for on in world.stores.truth.posts]
+        await world.app.liking.apply(events)
+
+    return act
+
+
+async def comment(world: World, ids: list[str]) -> None:
+    await world.app.commenting.add(next(iter(world.stores.truth.posts)), ids[1], "text", key=None)
+
+
+def follow(who: int) -> "Act":
+    return lambda world, ids: world.follow(ids[who], ids[0])
+
+
+def unfollow(who: int) -> "Act":
+    return lambda world, ids: world.unfollow(ids[who], ids[0])
+
+
+Act = Callable[[World, list[str]], Awaitable[object]]
+ACTS: dict[str, Act] = {
+    "flush": flush,
+    "read": read,
+    "sweep": sweep,
+    "post": post,
+    "fan out": fan_out,
+    "like": likes(True, 1),
+    "unlike": likes(False, 2),
+    "comment": comment,
+    **{f"follow {who}": follow(who) for who in (1, 2, 3, 4)},
+    **{f"unfollow {who}": unfollow(who) for who in (1, 2, 3, 4)},
+}
+acts = st.lists(st.sampled_from(list(ACTS)), min_size=2, max_size=7)
+
+
+async def play(before: list[str], together: list[str], turns_taken: list[int]) -> None:
+    world, turns = World(), Turns()
+    turns.watch(world.stores)
+    ids = await world.join("author", "one", "two", "three", "four")
+    for follower in ids[1:3]:
+        await world.follow(follower, ids[0])
+    await world.post(ids[0], "first")
+    await world.settle()
+    for act in before:
+        await ACTS[act](world, ids)
+    turns.left = list(turns_taken)
+    async with asyncio.TaskGroup() as group:
+        for act in together:
+            group.create_task(_as_coroutine(ACTS[act](world, ids)))
+    turns.left = []
+    await world.settle()
+    await world.check(ids)
+
+
+async def _as_coroutine(work: Awaitable[object]) -> None:
+    await work
+
+
+@given(st.lists(st.sampled_from(list(ACTS)), max_size=3), acts, st.lists(st.integers(0, 6), max_size=80))
+@settings(max_examples=400, deadline=None)
+def test_whatever_happens_at_the_same_time_all_is_right_in_the_end(
+    before: list[str], together: list[str], turns_taken: list[int]
+) -> None:
+    asyncio.run(play(before, together, turns_taken))
+
+
+async def test_an_unfollow_wins_over_a_fan_out_that_is_under_way() -> None:
+    """The author's followers have been read, the unfollow is done, and only then is the post pushed."""
+    world = World()
+    author, reader = await world.join("author", "reader")
+    await world.follow(reader, author)
+    await world.feed(reader)
+    post = await world.post(author, "late")
+    push = world.stores.feeds.push
+
+    async def late_push(*arguments: Any) -> None:
+        await world.unfollow(reader, author)
+        await push(*arguments)
+
+    world.stores.feeds.push = late_push  # type: ignore[assignment]  # the one interleaving that matters
+    await world.fan_out()
+    assert post not in await world.feed(reader)
+
+
+async def test_two_hundred_readers_of_a_cold_feed_build_it_once() -> None:
+    world = World()
+    author, reader = await world.join("author", "reader")
+    await world.follow(reader, author)
+    post = await world.post(author, "text")
+    await world.settle()
+    world.stores.cache.flush()
+    builds = 0
+    entries = world.stores.posts.entries
+
+    async def counted(*arguments: Any, **named: Any) -> Any:
+        nonlocal builds
+        builds += 1
+        await asyncio.sleep(0.01)
+        return await entries(*arguments, **named)
+
+    world.stores.posts.entries = counted  # type: ignore[method-assign]  # counts what it passes on
+    feeds = await asyncio.gather(*(world.feed(reader) for _ in range(200)))
+    assert feeds == [[post]] * 200
+    assert builds == 1
