@@ -77,9 +77,11 @@ def command(frame: bytes) -> tuple[str, memoryview]:
     while position < end:
         (size,) = _INT32.unpack_from(frame, position + 1)
         if frame[position] == 0:
+            raw = memoryview(frame)[position + 1 : position + 1 + size]
+            if raw == EMPTY_DOCUMENT:
+                return "", raw
             name_start = position + 6  # behind section kind, document size and the first element's type
-            name = frame[name_start : frame.index(0, name_start)].decode()
-            return name, memoryview(frame)[position + 1 : position + 1 + size]
+            return frame[name_start : frame.index(0, name_start)].decode(), raw
         position += 1 + size
     return "", EMPTY_DOCUMENT
 
