@@ -229,3 +229,38 @@ print(json.dumps([time.perf_counter() - begun, [p.hex() for p in packed]]))
     repaired_s, repaired_bytes = with_secantus(code, repaired=True)
     assert repaired_bytes == stock_bytes
     assert repaired_s < stock_s / 2
+
+
+def test_index_definitions_are_read_once_a_statement(tmp_path: Path) -> None:
+    code = """
+import secantus.storage as storage
+looks, cursor = [], storage.Storage._cursor
+def counted(self, table, *given, **more):
+    looks.append(table == storage._IDX_TABLE)
+    return cursor(self, table, *given, **more)
+opened = storage.Storage(DIRECTORY)
+opened.create_index("test", "follows", "by_a", {"a": 1}, {})
+storage.Storage._cursor = counted
+opened.insert("test", "follows", [{"_id": n, "a": n} for n in range(50)])
+print(json.dumps([sum(looks)]))
+"""
+    (stock,) = with_secantus(code.replace("DIRECTORY", repr(str(tmp_path / "stock"))), repaired=False)
+    (repaired,) = with_secantus(code.replace("DIRECTORY", repr(str(tmp_path / "repaired"))), repaired=True)
+    assert stock > 4 * 50
+    assert repaired < stock / 2  # what is left: one look for each document whether it makes an index multikey
+
+
+def test_index_definitions_are_up_to_date_in_the_next_statement(stores: Stores) -> None:
+    for mongo in stores.values():
+        tags = mongo.test.tags
+        tags.drop()
+        tags.insert_one({"_id": 0, "tag": "plain"})
+        tags.create_index("tag")
+        tags.insert_many(
+            [{"_id": 1, "tag": "plain"}, {"_id": 2, "tag": ["many", "plain"]}, {"_id": 3, "tag": ["many"]}]
+        )
+        assert sorted(tag["_id"] for tag in tags.find({"tag": "plain"})) == [0, 1, 2]
+        assert sorted(tag["_id"] for tag in tags.find({"tag": "many"})) == [2, 3]
+        tags.drop_index("tag_1")
+        tags.update_many({}, {"$set": {"tag": "none"}})
+        assert len(list(tags.find({"tag": "none"}))) == 4
