@@ -116,8 +116,8 @@ class Population:
     # -- who follows whom --------------------------------------------------------------------
 
     def followed_by(self, index: int) -> list[int]:
-        """The normal users that a user follows from the start, celebrities apart. Spares stay out of it."""
-        if index >= self.spares.start or self.follows_mean == 0:
+        """The normal users that a user follows from the start. Celebrities and spares follow nobody."""
+        if self.is_celebrity(index) or index >= self.spares.start or self.follows_mean == 0:
             return []
         rng = random.Random((self.seed << 32) ^ index)
         wanted = min(self._degree(rng), self.normal_users // 2)
