@@ -24,6 +24,8 @@ from results.history import Fault as FaultEvent
 
 READY_WITHIN_S = 45.0
 _HEAL_ATTEMPTS = 3
+_LAST_LOOK_S = 1.0
+"""So long before its heal a fault is looked at again: something may have started the member meanwhile."""
 Result = TypeVar("Result")
 
 
@@ -57,10 +59,15 @@ class Performer:
         )
         injected = await self._in_thread(lambda: self._inject(lease, act))
         await self._in_thread(lambda: self._prove(injected, again=False))
-        await asyncio.sleep(max(0.0, injected.at - self._clock.t0 + act.for_s - self._clock.now()))
-        if injected.fault.hold:
+        heals_at = injected.at - self._clock.t0 + act.for_s
+        if injected.fault.hold and act.for_s > 2 * _LAST_LOOK_S:
+            await self._until(heals_at - _LAST_LOOK_S)
             await self._in_thread(lambda: self._prove(injected, again=True))
+        await self._until(heals_at)
         await self._heal([lease], "")
+
+    async def _until(self, t: float) -> None:
+        await asyncio.sleep(max(0.0, t - self._clock.now()))
 
     async def heal_everything(self, why: str) -> bool:
         """Heal whatever this run has in force, trying again if need be; False if something stays broken."""

@@ -55,7 +55,9 @@ WAYS: dict[str, list[signal.Signals]] = {
     "KILL": [signal.SIGKILL],
     "exception": [],
 }
-CORE = [*((way, "pause") for way in WAYS), *(("KILL", fault) for fault in FAULTS if fault != "pause")]
+BY_PROXY = ("bandwidth", "timeout", "reset", "slicer", "partition")  # undone just as cut and latency are
+HARDEST = [fault for fault in FAULTS if fault != "pause" and fault not in BY_PROXY]
+CORE = [*((way, "pause") for way in WAYS), *(("KILL", fault) for fault in HARDEST)]
 REST = [pair for pair in itertools.product(WAYS, FAULTS) if pair not in CORE]
 
 
