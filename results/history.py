@@ -217,7 +217,8 @@ class LedgerEntry(msgspec.Struct, omit_defaults=True):
 
     `t` is the intended start and `done` the instant its answer (or the lack of one) was known.
     `actor` is the caller; `target` the user or post acted on (for a post: the author again);
-    `id` what the server named the thing (post or comment id); `key` the idempotency key.
+    `id` what the server named the thing (post or comment id); `key` the idempotency key. `abandoned`:
+    the generator cut the write off at the end of the run; it is `unknown`, by no fault of the stack.
     """
 
     t: float
@@ -230,6 +231,7 @@ class LedgerEntry(msgspec.Struct, omit_defaults=True):
     id: str = ""
     status: int = 0
     worker: str = ""
+    abandoned: bool = False
 
 
 # -- gauges.jsonl -----------------------------------------------------------------------------
