@@ -55,4 +55,4 @@ async def _everybody(ground: Ground, *, coalesced: bool) -> None:
     await asyncio.gather(*(reader() for _ in range(READERS)))
 
 
-CLAIM = Claim("coalescing", "1,000 misses at once become one query", experiment, within_s=40.0)
+CLAIM = Claim("coalescing", "1,000 misses at once become one query", experiment, within_s=50.0)

@@ -4,7 +4,7 @@ from chaos.claims.evidence import Claim, Comparison, Evidence
 from chaos.claims.ground import Ground
 from chaos.claims.timing import take_turns
 
-FOLLOWERS = 4000
+FOLLOWERS = 2000
 
 
 async def experiment(ground: Ground) -> Evidence:

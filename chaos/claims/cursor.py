@@ -4,8 +4,8 @@ from chaos.claims.evidence import Chart, Claim, Comparison, Evidence, Line, Samp
 from chaos.claims.ground import Document, Ground
 from chaos.claims.timing import Way, take_turns
 
-FOLLOWERS, PAGE = 4000, 20
-_DEPTHS = (0, 500, 1500, 3800)
+FOLLOWERS, PAGE = 1500, 20
+_DEPTHS = (0, 400, 1400)
 _ORDER = [("createdAt", 1), ("_id", 1)]
 _OF_CELEBRITY: Document = {"followeeId": "celebrity", "status": "active"}
 

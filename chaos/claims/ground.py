@@ -64,14 +64,17 @@ class Ground:
             endpoints.redis_url, socket_timeout=_REDIS_TIMEOUT_S, socket_connect_timeout=_REDIS_TIMEOUT_S
         )
         self._topics: list[Topic] = []
+        self._used: set[str] = set()
 
     @property
     def mongo(self) -> AsyncDatabase[Document]:
         """A database of this ground's own."""
+        self._used.add("mongo")
         return self._mongo[self.name]
 
     def key(self, *parts: object) -> str:
         """A Redis key of this ground's own."""
+        self._used.add("redis")
         return ":".join((self.name, *map(str, parts)))
 
     def uuid(self) -> str:
@@ -109,10 +112,12 @@ class Ground:
         """Remove everything of this ground's name, past single failures, and close the connections."""
         for topic in self._topics:
             await topic.delete()
-        with suppress(PyMongoError):
-            await self._mongo.drop_database(self.name)
-        with suppress(RedisError):
-            await self._clear_redis()
+        if "mongo" in self._used:
+            with suppress(PyMongoError):
+                await self._mongo.drop_database(self.name)
+        if "redis" in self._used:
+            with suppress(RedisError):
+                await self._clear_redis()
         await self.redis.aclose()
         await self._mongo.close()
 

@@ -7,7 +7,7 @@ from chaos.claims.evidence import Claim, Comparison, Evidence, Samples
 from chaos.claims.ground import Ground
 from chaos.claims.timing import Way, take_turns
 
-COPIES, READS, READERS = 10, 4000, 4
+COPIES, READS, READERS = 10, 2000, 4
 _PIPELINE = 100
 _PAGE_BYTES = 2000
 

@@ -1,11 +1,13 @@
 """What a trial of the claims leaves: `claims.json` for machines and plans, `report.html` for people."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -53,11 +55,16 @@ def read(directory: Path) -> Trial:
 
 
 def table(findings: list[Finding]) -> RenderableType:
-    """The claims with their opinions; beneath each, why."""
+    """The opinions at a glance; beneath each claim, why."""
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("claim", "opinion", "what it says, and why"):
-        grid.add_column(column, no_wrap=column != "what it says, and why", overflow="fold")
+    for column in ("claim", "here", "what it says"):
+        grid.add_column(column, no_wrap=column != "what it says")
     for finding in findings:
-        why = Group(Text(finding.says), *(Text(f"- {reason}", style="dim") for reason in finding.reasons))
-        grid.add_row(finding.claim, Text(finding.opinion, style=STYLES[finding.opinion]), why)
-    return grid
+        grid.add_row(finding.claim, Text(finding.opinion, style=STYLES[finding.opinion]), finding.says)
+    return Group(grid, *(part for finding in findings for part in _reasons(finding)))
+
+
+def _reasons(finding: Finding) -> Iterator[RenderableType]:
+    yield Text(f"\n{finding.claim}: ", "bold").append(finding.opinion, STYLES[finding.opinion])
+    for reason in finding.reasons:
+        yield Padding(Text(reason), (0, 0, 0, 2))

@@ -8,7 +8,7 @@ from chaos.claims.ground import Ground
 from chaos.claims.timing import Way, take_turns
 
 SHARDS, WRITERS = 100, 32
-_REDIS_LIKES, _MONGO_LIKES = 4000, 128
+_REDIS_LIKES, _MONGO_LIKES = 2000, 96
 _PIPELINE = 50
 
 
