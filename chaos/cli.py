@@ -17,6 +17,7 @@ from chaos.commands.group import Verbs
 from chaos.commands.heal import heal, inject
 from chaos.commands.load import seed, swarm
 from chaos.commands.project import use
+from chaos.commands.plan import plan
 from chaos.commands.results import audit, report
 from chaos.commands.stack import down, status, up
 from chaos.errors import ChaosError
@@ -34,7 +35,7 @@ def cli() -> None:
 
 for command in (
     up, use, down, status, seed, swarm, drills, drill, inject, heal,
-    report, audit, demo_graph, claims, completion,
+    report, audit, demo_graph, claims, plan, completion,
 ):  # fmt: skip
     cli.add_command(command)
 
