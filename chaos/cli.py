@@ -16,8 +16,8 @@ from chaos.commands.drills import drill, drills
 from chaos.commands.group import Verbs
 from chaos.commands.heal import heal, inject
 from chaos.commands.load import seed, swarm
-from chaos.commands.project import use
 from chaos.commands.plan import plan
+from chaos.commands.project import use
 from chaos.commands.results import audit, report
 from chaos.commands.stack import down, status, up
 from chaos.errors import ChaosError
