@@ -9,7 +9,17 @@ import msgspec
 import yaml
 
 from chaos import roles
-from chaos.drill import Choice, Drill, Load, Phases, Population, StackWishes, Step
+from chaos.drill import (
+    DEFAULT_MIX,
+    DEFAULT_PROBES,
+    Choice,
+    Drill,
+    Load,
+    Phases,
+    Population,
+    StackWishes,
+    Step,
+)
 from chaos.errors import DrillError, UsageError
 from chaos.faults import FAULTS, make
 from chaos.timeline import acts_of
@@ -140,17 +150,37 @@ def _problems(drill: Drill) -> Problems:
             yield f".invariants[{number}]", f"no invariant '{invariant}'{suggest(invariant, INVARIANTS)}"
     if not (drill.targets or drill.invariants):
         yield "", "has neither targets nor invariants: nothing could fail"
+    yield from _load_problems(drill)
     for number, step in enumerate(drill.timeline):
         yield from _step_problems(step, f".timeline[{number}]", drill)
     if drill.timeline and not acts_of(drill, seed=0):
         yield ".timeline", "comes to no fault at all: look at `times` and `until`"
-    if drill.timeline and not drill.proof:
+    if any(not step.pick for step in drill.timeline) and not drill.proof:
         yield (
             ".timeline",
             "injects faults, and `proof` does not say what must have been seen for them to count",
         )
     if not drill.timeline and not drill.phases.fault:
         yield ".phases", "there is no timeline, so `fault` must say how long the moment of truth lasts"
+
+
+def _load_problems(drill: Drill) -> Problems:
+    for user in drill.load.mix:
+        if user not in DEFAULT_MIX:
+            yield f".load.mix.{user}", f"no user class '{user}'{suggest(user, DEFAULT_MIX)}"
+    if not any(drill.load.mix.values()):
+        yield ".load.mix", "has no user class with a weight above 0: nobody would come"
+    for number, probe in enumerate(drill.load.probes):
+        if probe not in DEFAULT_PROBES:
+            yield f".load.probes[{number}]", f"no probe '{probe}'{suggest(probe, DEFAULT_PROBES)}"
+    if drill.load.arrivals <= 0:
+        yield ".load.arrivals", f"{drill.load.arrivals} is no load"
+    people = drill.population
+    if people.celebrity_followers >= people.users:
+        yield (
+            ".population",
+            f"{people.users} users cannot be {people.celebrity_followers} followers of one of them",
+        )
 
 
 def _unparsable(path: str, sentences: list[str], parse_one: Callable[[str], Any]) -> Problems:

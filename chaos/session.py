@@ -113,6 +113,7 @@ async def a_stack(request: Request, view: View, stop: Stop) -> AsyncIterator[Sta
     """The stack that is up, or one that is brought up for the time of the context."""
     there = attach(request.home)
     if there is not None:
+        _check_settings(there, request.drill)
         await _check_lively(there)
         view.say(f"using the {there.kind} stack that is up in {request.home}, and leaving it up")
         yield there
@@ -126,6 +127,19 @@ async def a_stack(request: Request, view: View, stop: Stop) -> AsyncIterator[Sta
     finally:
         with view.step(f"stopping the {stack.kind} stack"):
             await stack.down()
+
+
+def _check_settings(there: Stack, drill: Drill) -> None:
+    """A drill with settings of its own means nothing on a stack without them. Raises CouldNotRunError."""
+    options = getattr(there, "options", None)
+    if not isinstance(options, StackOptions):
+        return
+    for name, value in drill.stack.env.items():
+        if options.app_env.get(name) != value:
+            raise CouldNotRunError(
+                f"{drill.drill} needs {name}={value}, and the stack that is up was started without: "
+                f"`feedstorm down` first, or `feedstorm up --set {name}={value}`"
+            )
 
 
 async def _check_lively(stack: Stack) -> None:

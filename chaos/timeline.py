@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from chaos.drill import Choice, Drill, Step
+from chaos.units import Seconds
 
 _MOST_ACTS = 10_000
 
@@ -48,6 +51,17 @@ def _times(step: Step) -> Iterator[float]:
         if step.until is not None and at_s >= step.until:
             return
         yield float(at_s)
+
+
+def lasting(drill: Drill, for_s: float) -> Drill:
+    """The drill with its repeated steps going on for `for_s` seconds. Raises ValueError if it has none."""
+    if not any(step.every is not None for step in drill.timeline):
+        raise ValueError(f"{drill.drill} repeats nothing, so it cannot be made longer or shorter")
+    timeline = [
+        msgspec.structs.replace(step, until=Seconds(step.at + for_s), times=None) if step.every else step
+        for step in drill.timeline
+    ]
+    return msgspec.structs.replace(drill, timeline=timeline)
 
 
 def end_of_fault_phase(drill: Drill, acts: list[Act]) -> float:

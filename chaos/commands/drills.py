@@ -1,5 +1,6 @@
 """`drills` and `drill`: the catalogue, and running one of it."""
 
+import random
 import shlex
 import sys
 from pathlib import Path
@@ -7,8 +8,9 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from chaos import catalogue
+from chaos import catalogue, roles
 from chaos.commands.common import (
+    DurationType,
     home_option,
     json_option,
     output,
@@ -18,12 +20,14 @@ from chaos.commands.common import (
     stack_option,
 )
 from chaos.drill import Drill
-from chaos.errors import InterruptedRunError, UsageError
+from chaos.errors import CannotInjectError, InterruptedRunError, UsageError
 from chaos.live import View
 from chaos.session import Finished, Request, run_drill
-from chaos.stacks import attach
+from chaos.stacks import arm, attach
 from chaos.stop import Stop
-from chaos.timeline import acts_of, length_of
+from chaos.timeline import Act, acts_of, lasting, length_of
+from chaos.units import Seconds
+from compose.stack import Stack
 from results import summary
 
 
@@ -53,6 +57,7 @@ def drills(as_json: bool) -> None:
 @runs_option
 @json_option
 @click.option("--seed", type=int, default=1, show_default=True, help="Repeats population, load and choices.")
+@click.option("--for", "length", type=DurationType(), help="How long repeated faults go on (random-walk).")
 @click.option("--dry-run", is_flag=True, help="Print what would be done; touch nothing.")
 @click.option("--allow-host", multiple=True, help="A host other than this machine that may be broken.")
 @click.option("--app-module", default="reference_app", show_default=True, help="The app that is run.")
@@ -63,6 +68,7 @@ def drill(
     runs: Path,
     as_json: bool,
     seed: int,
+    length: Seconds | None,
     dry_run: bool,
     allow_host: tuple[str, ...],
     app_module: str,
@@ -71,13 +77,13 @@ def drill(
 
     Exit status: 0 pass, 1 fail, 2 usage, 3 invalid, 4 could not run, 130 interrupted.
     """
-    found = catalogue.find(name)
-    there = None if dry_run else attach(home)
+    found = catalogue.find(name) if length is None else _lasting(catalogue.find(name), length)
+    there = attach(home)
     kind = there.kind if there is not None else stack
     if kind in found.not_on:
         raise UsageError(f"{found.drill} cannot be run on the {kind} stack: {found.not_on[kind]}")
     if dry_run:
-        _print_plan(found, kind, seed, as_json=as_json)
+        _print_plan(found, there, home, kind, seed, as_json=as_json)
         return
     request = Request(
         drill=found,
@@ -107,7 +113,27 @@ def _print_verdict(finished: Finished, *, as_json: bool) -> None:
     output().print(summary.render(finished.verdict, finished.report))
 
 
-def _print_plan(found: Drill, kind: str, seed: int, *, as_json: bool) -> None:
+def _lasting(found: Drill, length: Seconds) -> Drill:
+    try:
+        return lasting(found, length)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _who(there: Stack | None, home: Path, act: Act, seed: int) -> str:
+    """Who plays the act's role at this moment, where a stack is up; looks and changes nothing."""
+    if there is None:
+        return ""
+    try:
+        targets = roles.resolve(roles.parse(act.on), arm(there, home), random.Random(seed))
+    except CannotInjectError as error:
+        return f" (now: {error})"
+    return f" (now: {', '.join(target.name for target in targets)})"
+
+
+def _print_plan(
+    found: Drill, there: Stack | None, home: Path, kind: str, seed: int, *, as_json: bool
+) -> None:
     acts = acts_of(found, seed)
     if as_json:
         plan = [
@@ -126,7 +152,8 @@ def _print_plan(found: Drill, kind: str, seed: int, *, as_json: bool) -> None:
     )
     for act in acts:
         options = "".join(f" {name}={value}" for name, value in act.options.items())
-        click.echo(f"  {act.at_s:6.1f} s    {act.fault} on {act.on}{options}, for {act.for_s:g} s")
+        who = _who(there, home, act, seed)
+        click.echo(f"  {act.at_s:6.1f} s    {act.fault} on {act.on}{options}, for {act.for_s:g} s{who}")
     click.echo(f"  {length - phases.recovery:6.1f} s  recovery\n  {length:6.1f} s  end")
     for title, lines in (
         ("targets", found.targets), ("invariants", found.invariants),
