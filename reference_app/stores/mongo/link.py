@@ -52,7 +52,8 @@ class MongoLink:
             serverSelectionTimeoutMS=selection_ms,
             connectTimeoutMS=1000,
             socketTimeoutMS=int(self._timeout_s * 1000),
-            waitQueueTimeoutMS=500,
+            waitQueueTimeoutMS=int(self._timeout_s * 500),
+            maxConnecting=8,  # a burst on a cold pool must not queue behind two handshakes at a time
             heartbeatFrequencyMS=1000,
             maxPoolSize=64,
             tz_aware=True,

@@ -1,10 +1,11 @@
 """Things that happen at the same time, in any interleaving: once all is paid, feeds and counters are right.
 
-Before and after every call to a store, whoever makes it steps back for a number of turns that Hypothesis
-chooses; so it also finds the short schedule in which two things get in each other's way.
+Before and after every call to a store, whoever makes it may step back for some turns. Hypothesis chooses
+what happens and the seed of a schedule; a broken rule is found within a few hundred schedules.
 """
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable
 from dataclasses import fields
 from typing import Any
@@ -19,13 +20,16 @@ from tests.unit.reference_app.world import World
 
 
 class Turns:
-    """How often whoever calls a store steps back, call by call; zero once the list is used up."""
+    """How long whoever calls a store steps back: mostly not at all, sometimes for long."""
 
-    def __init__(self) -> None:
-        self.left: list[int] = []
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.over = True
 
     async def step_back(self) -> None:
-        for _ in range(self.left.pop() if self.left else 0):
+        if self.over or self._random.random() < 0.7:
+            return
+        for _ in range(self._random.choice((1, 2, 5, 30))):
             await asyncio.sleep(0)
 
     def watch(self, stores: Stores) -> None:
@@ -118,11 +122,11 @@ ACTS: dict[str, Act] = {
     **{f"follow {who}": follow(who) for who in (1, 2, 3, 4)},
     **{f"unfollow {who}": unfollow(who) for who in (1, 2, 3, 4)},
 }
-acts = st.lists(st.sampled_from(list(ACTS)), min_size=2, max_size=7)
+acts = st.lists(st.sampled_from(list(ACTS)), min_size=2, max_size=5)
 
 
-async def play(before: list[str], together: list[str], turns_taken: list[int]) -> None:
-    world, turns = World(), Turns()
+async def play(before: list[str], together: list[str], seed: int) -> None:
+    world, turns = World(), Turns(seed)
     turns.watch(world.stores)
     ids = await world.join("author", "one", "two", "three", "four")
     for follower in ids[1:3]:
@@ -131,11 +135,11 @@ async def play(before: list[str], together: list[str], turns_taken: list[int]) -
     await world.settle()
     for act in before:
         await ACTS[act](world, ids)
-    turns.left = list(turns_taken)
+    turns.over = False
     async with asyncio.TaskGroup() as group:
         for act in together:
             group.create_task(_as_coroutine(ACTS[act](world, ids)))
-    turns.left = []
+    turns.over = True
     await world.settle()
     await world.check(ids)
 
@@ -144,12 +148,12 @@ async def _as_coroutine(work: Awaitable[object]) -> None:
     await work
 
 
-@given(st.lists(st.sampled_from(list(ACTS)), max_size=3), acts, st.lists(st.integers(0, 6), max_size=80))
-@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(list(ACTS)), max_size=2), acts, st.integers(0, 2**32))
+@settings(max_examples=500, deadline=None)
 def test_whatever_happens_at_the_same_time_all_is_right_in_the_end(
-    before: list[str], together: list[str], turns_taken: list[int]
+    before: list[str], together: list[str], seed: int
 ) -> None:
-    asyncio.run(play(before, together, turns_taken))
+    asyncio.run(play(before, together, seed))
 
 
 async def test_an_unfollow_wins_over_a_fan_out_that_is_under_way() -> None:
