@@ -51,6 +51,7 @@ class Drift(msgspec.Struct):
     """What became of one measure of one member. `per_hour` is in the measure's own unit.
 
     `from_level` and `to_level` are the ends of the fitted line; `p` is how likely such a trend is by chance.
+    `judged` is False for what may grow: it is told, and counts for nothing.
     """
 
     member: str
@@ -63,6 +64,7 @@ class Drift(msgspec.Struct):
     p: float | None = None
     watched_s: float = 0.0
     samples: int = 0
+    judged: bool = True
 
 
 Point: TypeAlias = tuple[float, float]

@@ -11,6 +11,7 @@ from enum import Enum, IntEnum, auto
 import msgspec
 
 from results.audit.finding import AuditReport
+from results.drift import Drift
 from results.drill import DrillFacts
 from results.facts import Facts
 from results.faults import FaultLife
@@ -179,3 +180,17 @@ def of_audit(audit: AuditReport | None, drill: DrillFacts) -> Iterator[Judgement
         else:
             outcome = Outcome.FAIL if audit.caught_up else Outcome.INVALID
             yield Judgement(outcome, f"{finding.invariant} is broken: {finding.text}")
+
+
+def of_drifts(drifts: Sequence[Drift]) -> Iterator[Judgement]:
+    """Does anything creep that should not? A run too short to tell has shown nothing."""
+    judged = [drift for drift in drifts if drift.judged]
+    for drift in judged:
+        what = f"{drift.name} of {drift.member}"
+        if drift.trend == "rising":
+            yield Judgement(Outcome.FAIL, f"{what} creeps up: {drift.why}", Weight.MEASURE)
+        elif drift.trend != "too short":
+            yield Judgement(Outcome.PASS, f"{what} does not creep up: {drift.why}", Weight.MEASURE)
+    if judged and all(drift.trend == "too short" for drift in judged):
+        longest = max(judged, key=lambda each: each.watched_s)
+        yield Judgement(Outcome.INVALID, f"drift is {longest.why}")

@@ -65,6 +65,9 @@ def _lines(verdict: Verdict) -> Iterable[str]:
             yield f"  {finding.invariant}: {finding.text} ({listed(finding.ids, 3)})"
     for recovery in verdict.recovery.faults:
         yield recovery_line(recovery)
+    for drift in verdict.drifts:
+        if drift.judged and drift.trend in ("rising", "falling"):
+            yield f"{drift.name} of {drift.member} is {drift.trend}: {drift.why}"
     quality = verdict.quality
     yield (
         f"Load: {quality.sent} of {plural(quality.planned, 'planned op')} sent, {quality.late} late, "

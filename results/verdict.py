@@ -7,6 +7,8 @@ from typing import Final
 import msgspec
 
 from results.audit.finding import AuditReport, Finding
+from results.drift import Drift
+from results.drifts import drifts_of
 from results.drill import DrillFacts
 from results.facts import Facts
 from results.faults import FaultLife
@@ -16,6 +18,7 @@ from results.judgements import (
     Outcome,
     of_audit,
     of_baseline,
+    of_drifts,
     of_faults,
     of_proofs,
     of_quality,
@@ -68,6 +71,7 @@ class Verdict(msgspec.Struct):
     quality: Quality
     proofs: list[ProofResult] = []
     invariants: list[Finding] = []
+    drifts: list[Drift] = []
     question: str = ""
     seed: int = 0
     stack_limits: list[str] = []
@@ -94,7 +98,7 @@ def judge(history: History, audit: AuditReport | None) -> Verdict:
     targets = [parse_target(text) for text in drill.targets]
     results = [target.evaluate(facts, targets) for target in targets]
     proofs = [parse_proof(text).seen_in(facts) for text in drill.proof]
-    quality = quality_of(history.series)
+    quality, drifts = quality_of(history.series), drifts_of(history)
     judgements = [
         *of_the_course(facts),
         *of_faults(facts, drill),
@@ -103,6 +107,7 @@ def judge(history: History, audit: AuditReport | None) -> Verdict:
         *of_proofs(proofs),
         *of_targets(results),
         *of_audit(audit, drill),
+        *of_drifts(drifts),
     ]
     verdict = Verdict(
         run=history.run.run,
@@ -117,6 +122,7 @@ def judge(history: History, audit: AuditReport | None) -> Verdict:
         quality=quality,
         proofs=proofs,
         invariants=audit.findings if audit else [],
+        drifts=drifts,
         question=drill.question,
         seed=history.run.seed,
         stack_limits=history.run.stack_limits,

@@ -53,6 +53,10 @@ def cases_of(verdict: Verdict) -> Iterator[Case]:
     for finding in verdict.invariants:
         where = f" (first: {finding.first}; worst: {finding.worst})" if finding.count else ""
         yield Case("invariant", finding.invariant, finding.ok, finding.text + where)
+    for drift in verdict.drifts:
+        if drift.judged:
+            ok = None if drift.trend == "too short" else drift.trend != "rising"
+            yield Case("drift", f"{drift.name} of {drift.member}", ok, drift.why)
     for proof in verdict.proofs:
         yield Case("proof", proof.text, True if proof.seen else None, proof.detail)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from results.history import RunInfo
 from results.summary import mark, observed, recovery_line
 from results.verdict import Verdict
-from results.words import listed, percent, seconds
+from results.words import listed, number, percent, seconds
 
 ICONS = {"pass": "✅", "fail": "❌", "invalid": "⚠️"}
 
@@ -27,6 +27,7 @@ def _lines(verdict: Verdict, run: RunInfo) -> Iterator[str]:
         "Faults and recovery", ("what", ""), ((recovery_line(each), "") for each in verdict.recovery.faults)
     )
     yield from _section("Audit", ("invariant", "", "finding"), _findings(verdict))
+    yield from _section("Drift", ("measure", "", "an hour", "why"), _drifts(verdict))
     yield from _section("Proofs", ("what must have been seen", "", "detail"), _proofs(verdict))
     yield from _section("The run", ("", ""), _run(verdict, run))
 
@@ -58,6 +59,17 @@ def _findings(verdict: Verdict) -> Iterator[tuple[str, ...]]:
         state = {True: "kept", False: "**broken**", None: "not checked"}[finding.ok]
         ids = f" ({listed(finding.ids, 3)})" if finding.ids else ""
         yield finding.invariant, state, finding.text + ids
+
+
+def _drifts(verdict: Verdict) -> Iterator[tuple[str, ...]]:
+    for drift in verdict.drifts:
+        trend = f"**{drift.trend}**" if drift.trend == "rising" and drift.judged else drift.trend
+        note = "" if drift.judged else " (holds the data that was written: not judged)"
+        yield f"{drift.name} of {drift.member}", trend, _per_hour(drift.per_hour), drift.why + note
+
+
+def _per_hour(slope: float | None) -> str:
+    return "-" if slope is None else number(slope)
 
 
 def _proofs(verdict: Verdict) -> Iterator[tuple[str, ...]]:
