@@ -105,7 +105,8 @@ def read(directory: Path) -> AuditReport | None:
 
 
 def _sums(history: History) -> AuditReport:
-    outcomes = Counter(entry.outcome for entry in history.ledger())
+    """What was cut off by the end of the run is nobody's doubt, and not counted as unknown."""
+    outcomes = Counter(entry.outcome for entry in history.ledger() if not entry.abandoned)
     return AuditReport(acknowledged=outcomes["ok"], unknown=outcomes["unknown"])
 
 
