@@ -162,7 +162,8 @@ class _Planner:
         store_port = next(self._ports)
         store = [sys.executable, "-m", "compose.embedded.mongo.store", "--port", str(store_port)]
         store += ["--dir", str(self._home / "data" / "store")]
-        yield self._record("store", Component.STORE, store, store_port, cwd=self._cwd)
+        env = {"MALLOC_ARENA_MAX": "2"}  # or glibc keeps memory apart for each of its many threads
+        yield self._record("store", Component.STORE, store, store_port, env=env, cwd=self._cwd)
         election_s = self._options.election_timeout_s
         heartbeat_s = min(SLOWEST_HEARTBEAT_S, election_s / HEARTBEATS_PER_ELECTION)
         for name in MONGO_NAMES:
