@@ -19,6 +19,7 @@ from chaos.commands.load import seed, swarm
 from chaos.commands.plan import plan
 from chaos.commands.project import use
 from chaos.commands.results import audit, report
+from chaos.commands.soak import soak
 from chaos.commands.stack import down, status, up
 from chaos.errors import ChaosError
 from compose.stack import StackError
@@ -34,7 +35,7 @@ def cli() -> None:
 
 
 for command in (
-    up, use, down, status, seed, swarm, drills, drill, inject, heal,
+    up, use, down, status, seed, swarm, drills, drill, soak, inject, heal,
     report, audit, demo_graph, claims, plan, completion,
 ):  # fmt: skip
     cli.add_command(command)
