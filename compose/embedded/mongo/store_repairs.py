@@ -11,6 +11,8 @@ store itself was killed may apply a write twice. The store is not a fault target
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import secantus.commands
@@ -18,9 +20,10 @@ import secantus.server
 import secantus.storage
 import secantus.transactions
 import wiredtiger.swig_wiredtiger as wiredtiger_api
+from bson import ObjectId
 from secantus.ordering import sort_docs
 from secantus.projection import apply_projection_batch
-from secantus.sortkey import COMPOUND_SEP
+from secantus.sortkey import COMPOUND_SEP, encode_value
 from secantus.storage import Storage
 from secantus.transactions import TransactionRegistry
 from wiredtiger.intpacking import pack_int, unpack_int
@@ -270,6 +273,8 @@ def keys_are_packed_quickly() -> None:
     tails = {"S": 0, "SS": 0, "SSS": 0, "SSu": 1, "SSSu": 1, "SSq": 1}  # format -> fields that are no strings
 
     def pack_quickly(key_format: str, *values: Any) -> Any:
+        if key_format == "u" and type(values[0]) is bytes:
+            return values[0]
         tail = tails.get(key_format)
         if tail is None or len(values) != len(key_format):
             return pack(key_format, *values)
@@ -351,6 +356,34 @@ def index_definitions_are_read_once_a_statement() -> None:
         setattr(Storage, name, statement(getattr(Storage, name)))
 
 
+def keys_of_plain_documents_are_made_quickly() -> None:
+    """Stock: an index key is the product over its fields of all values a path may lead to, even for a scalar.
+
+    Costs about half of an insert with three indexes. Repaired: where every indexed field is a plain value
+    at the top of the document, its key is those values one after the other; all else goes the old way.
+    """
+    variants, is_multikey = secantus.storage._index_key_variants, secantus.storage._doc_makes_multikey
+    plain = (str, int, bool, float, datetime, ObjectId, type(None))
+    encode_string = lru_cache(maxsize=4096)(encode_value)  # ids come again in the next index
+
+    def variants_quickly(document: Json, keys: Json, *, sparse: bool, collation: Any = None) -> list[bytes]:
+        parts: list[bytes] = []
+        for field, direction in keys.items():
+            value = document.get(field)
+            if type(value) not in plain or direction != 1 or "." in field or sparse or collation is not None:
+                return list(variants(document, keys, sparse=sparse, collation=collation))
+            parts.append(encode_string(value) if type(value) is str else encode_value(value))
+        return [COMPOUND_SEP.join(parts)]
+
+    def is_multikey_quickly(document: Json, keys: Json) -> bool:
+        if all(type(document.get(field)) in plain and "." not in field for field in keys):
+            return False
+        return bool(is_multikey(document, keys))
+
+    secantus.storage._index_key_variants = variants_quickly
+    secantus.storage._doc_makes_multikey = is_multikey_quickly
+
+
 REPAIRS: tuple[Callable[[], None], ...] = (
     repeats_are_found_cheaply,
     repeats_are_known_despite_less_time,
@@ -362,6 +395,7 @@ REPAIRS: tuple[Callable[[], None], ...] = (
     write_concerns_count_three_members,
     keys_are_packed_quickly,
     index_definitions_are_read_once_a_statement,
+    keys_of_plain_documents_are_made_quickly,
 )
 
 

@@ -273,8 +273,9 @@ import secantus.storage as storage
 dice = random.Random(7)
 def value():
     return dice.choice([
-        lambda: "x" * dice.randrange(3), lambda: "a\\0b", lambda: dice.randrange(-5, 5), lambda: dice.random(),
-        lambda: None, lambda: dice.random() < 0.5, lambda: datetime.datetime(2026, 1, 1 + dice.randrange(9)),
+        lambda: "x" * dice.randrange(3), lambda: "a\\0b", lambda: dice.randrange(-5, 5),
+        lambda: None, lambda: dice.random(), lambda: dice.random() < 0.5,
+        lambda: datetime.datetime(2026, 1, 1 + dice.randrange(9)),
         lambda: {"c": 1}, lambda: [1, "x", [2]], lambda: {"c": [1, 2]},
     ])()
 specs = [{"a": 1}, {"a": 1, "b": 1}, {"a": 1, "b": -1}, {"a.c": 1, "b": 1}]
