@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compose.embedded import EmbeddedStack
+from compose.embedded.stack import EmbeddedStack
 from compose.stack import StackOptions
 
 

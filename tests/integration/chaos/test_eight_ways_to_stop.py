@@ -22,7 +22,7 @@ from chaos.drivers.throttle import Throttles
 from chaos.drivers.toxiproxy import ToxiproxyDriver
 from chaos.faults import FAULTS
 from chaos.leases import LeaseBook
-from compose.embedded import EmbeddedStack
+from compose.embedded.stack import EmbeddedStack
 from compose.stack import Component, State
 from compose.waiting import wait_until
 

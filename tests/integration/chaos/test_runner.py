@@ -19,7 +19,7 @@ from chaos.live import PlainView
 from chaos.runner import Ending, Run, Runner
 from chaos.stacks import arm
 from chaos.stop import Stop
-from compose.embedded import EmbeddedStack
+from compose.embedded.stack import EmbeddedStack
 from compose.stack import State
 from compose.waiting import wait_until
 from results.history import EVENTS, Abort, End, Event, Fault, MemberChange, Note, phases_of, read_rows

@@ -17,9 +17,9 @@ import pytest_asyncio
 import redis
 from pymongo import MongoClient
 
-from compose.embedded import EmbeddedStack
 from compose.embedded.parts import Parts, find_parts
 from compose.embedded.ports import free_ports
+from compose.embedded.stack import EmbeddedStack
 from compose.embedded.state import StackFile
 from compose.stack import Component, StackError, StackOptions, State
 from compose.waiting import wait_until
@@ -108,7 +108,7 @@ async def test_another_process_finds_the_stack_and_restarts_a_member(stack: Embe
     code = f"""
 from pathlib import Path
 from typing import Any
-from compose.embedded import EmbeddedStack
+from compose.embedded.stack import EmbeddedStack
 stack = EmbeddedStack.attach(Path({str(stack.home)!r}))
 stack.control.kill("redis")
 assert stack.control.state("redis") == "down", stack.control.state("redis")

@@ -16,7 +16,7 @@ import redis
 from pymongo import MongoClient
 from pymongo.database import Database
 
-from compose.embedded import EmbeddedStack
+from compose.embedded.stack import EmbeddedStack
 from compose.stack import Component, StackOptions
 from results import audit
 from results.audit import AuditReport
