@@ -52,6 +52,7 @@ class Ledger:
                 target=target,
                 key=key,
                 worker=self._worker,
+                abandoned=True,
             )
         )
 

@@ -221,11 +221,12 @@ class Swarm:
     def _exit_code(self) -> int | None:
         """None: as Locust decides, which is by failed ops (`--exit-code-on-error`)."""
         collector = self._collector
-        if collector is None or collector.roll.sent == 0:
-            say("no data: not one request was sent")
-            return EXIT_NO_DATA
-        if collector.exceptions or self._mishaps.count:
+        if self._mishaps.count or (collector is not None and collector.exceptions):
             return EXIT_EXCEPTION
+        if collector is None or collector.summary.ended == 0:
+            sent = 0 if collector is None else collector.roll.sent
+            say(f"no data: {sent} requests were sent, and not one was answered before the end")
+            return EXIT_NO_DATA
         if collector.unwritten:
             say(collector.unwritten)
             return EXIT_NO_DATA

@@ -91,7 +91,7 @@ def stub_app(population: str = POPULATION) -> Iterator[Stub]:
     process = subprocess.Popen([*command, "--population", population], cwd=ROOT)
     stub = Stub(process, port)
     try:
-        wait_for(stub.answers, "the stub's first answer", within_s=15)
+        wait_for(stub.answers, "the stub's first answer", within_s=40)
         yield stub
     finally:
         process.send_signal(signal.SIGCONT)
@@ -120,6 +120,9 @@ class Run:
 
     def workers(self) -> list[WorkerChange]:
         return [row for row in self.series if isinstance(row, WorkerChange)]
+
+    def all_states(self) -> set[str]:
+        return {change.state for change in self.workers()}
 
     def states(self, worker: str) -> list[str]:
         return [change.state for change in self.workers() if change.worker == worker]
@@ -176,7 +179,7 @@ class Swarm:
             command += ["--master-bind-port", str(self.port), "--master-port", str(self.port)]
         environment = {**os.environ, "FEEDSTORM_T0": repr(self._began), **options.get("env", {})}
         directory.mkdir(parents=True, exist_ok=True)
-        self._log = (directory / "locust.log").open("w+")
+        self._log = (directory / "locust.log").open("w")
         self.process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -189,16 +192,29 @@ class Swarm:
     def workers(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children()
 
+    def read(self) -> Run:
+        """What is written so far."""
+        return Run(self.directory, 0, "")
+
+    @property
+    def now(self) -> float:
+        """Seconds of the run."""
+        return time.monotonic() - self._began
+
     def at(self, second: float) -> None:
         """Wait until this second of the run."""
         time.sleep(max(0.0, self._began + second - time.monotonic()))
 
-    def joined(self, workers: int = 1, within_s: float = 20) -> None:
+    def joined(self, workers: int = 1, within_s: float = 60) -> None:
         def are_there() -> bool:
             rows = read_rows(self.directory / SERIES, SeriesRow)
             return sum(isinstance(row, WorkerChange) for row in rows) >= workers
 
         wait_for(are_there, "the load's beginning", within_s)
+
+    def until(self, enough: Callable[[Run], bool], within_s: float = 60) -> None:
+        """Wait until what is written so far is enough."""
+        wait_for(lambda: enough(self.read()), "enough load", within_s)
 
     def end(self, within_s: float = 60) -> Run:
         """Wait for its end."""
@@ -206,18 +222,16 @@ class Swarm:
             code = self.process.wait(within_s)
         finally:
             self.close()
-        self._log.seek(0)
-        output = self._log.read()
-        self._log.close()
-        return Run(self.directory, code, output)
+        return Run(self.directory, code, (self.directory / "locust.log").read_text())
 
-    def stop(self, within_s: float = 30) -> Run:
+    def stop(self, within_s: float = 60) -> Run:
         self.process.send_signal(signal.SIGTERM)
         return self.end(within_s)
 
     def close(self) -> None:
         """Leave no process behind."""
         if self.process.poll() is not None:
+            self._log.close()
             return
         children = psutil.Process(self.process.pid).children(recursive=True)
         self.process.kill()
@@ -225,6 +239,7 @@ class Swarm:
         for child in children:
             if child.is_running():
                 child.kill()
+        self._log.close()
 
 
 @contextmanager
