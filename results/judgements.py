@@ -3,6 +3,9 @@
 Reasons have a weight. A *doubt* is about the measuring itself (load generator saturated, fault without
 effect, stack broken before any fault): it takes the force from every *measure*, because a target missed
 under doubt is no evidence against the stack. A *fact* (a lost write, a failed heal) stands regardless.
+
+A run that ended early (`early`) gives that as its reason, and not also everything that could then not
+be seen any more.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -92,9 +95,9 @@ def of_the_course(facts: Facts) -> Iterator[Judgement]:
         yield doubt(f"the run was {ends[-1].why} at {ends[-1].t:.0f} s{last}")
 
 
-def of_faults(facts: Facts, drill: DrillFacts) -> Iterator[Judgement]:
+def of_faults(facts: Facts, drill: DrillFacts, *, early: bool) -> Iterator[Judgement]:
     """Was every fault injected, did it bite, was it healed?"""
-    if drill.timeline and not facts.faults:
+    if drill.timeline and not facts.faults and not early:
         yield doubt("the drill's fault was never injected")
     for fault in facts.faults:
         yield from _of_fault(fault)
@@ -129,6 +132,7 @@ def of_baseline(facts: Facts, targets: Sequence[Target]) -> Iterator[Judgement]:
         yield doubt(f"too few samples: {plural(window.n, 'op')} in the baseline, {MIN_OPS} are needed")
     elif window.error_rate is not None and window.error_rate >= BAD_ERROR_RATE:
         yield doubt(f"the baseline was already broken: {percent(window.error_rate)} errors before any fault")
+        return
     for target in targets:
         before = target.in_baseline(facts)
         if before is not None and before.ok is False and before.observed is not None:
@@ -138,15 +142,19 @@ def of_baseline(facts: Facts, targets: Sequence[Target]) -> Iterator[Judgement]:
             )
 
 
-def of_proofs(proofs: Iterable[ProofResult]) -> Iterator[Judgement]:
+def of_proofs(proofs: Iterable[ProofResult], *, early: bool) -> Iterator[Judgement]:
+    """Was everything seen without which the drill proves nothing?"""
     for proof in proofs:
-        if not proof.seen:
+        if not proof.seen and not early:
             yield doubt(f"the proof was not seen: {proof.text} ({proof.detail})")
 
 
-def of_targets(results: Iterable[TargetResult]) -> Iterator[Judgement]:
+def of_targets(results: Iterable[TargetResult], *, early: bool) -> Iterator[Judgement]:
+    """Was every target met?"""
     for result in results:
         observed = "no data" if result.observed is None else f"{number(result.observed)} {result.unit}"
+        if result.ok is None and early:
+            continue
         if result.ok is None:
             yield Judgement(Outcome.INVALID, f"no data for {result.target}: {result.why}")
         elif result.ok:

@@ -99,13 +99,15 @@ def judge(history: History, audit: AuditReport | None) -> Verdict:
     results = [target.evaluate(facts, targets) for target in targets]
     proofs = [parse_proof(text).seen_in(facts) for text in drill.proof]
     quality, drifts = quality_of(history.series), drifts_of(history)
+    course = list(of_the_course(facts))
+    early = bool(course)
     judgements = [
-        *of_the_course(facts),
-        *of_faults(facts, drill),
+        *course,
+        *of_faults(facts, drill, early=early),
         *of_quality(quality),
         *of_baseline(facts, targets),
-        *of_proofs(proofs),
-        *of_targets(results),
+        *of_proofs(proofs, early=early),
+        *of_targets(results, early=early),
         *of_audit(audit, drill),
         *of_drifts(drifts),
     ]

@@ -107,11 +107,18 @@ class ApiReader:
             try:
                 return msgspec.json.decode(_fetch(url, {"X-User-Id": user}), type=answer_type)
             except _RefusedError as error:
-                raise ReadError(f"could not read {url} ({error})") from error
+                raise ReadError(f"could not read {_short(url)} ({error})") from error
             except (OSError, msgspec.DecodeError, msgspec.ValidationError) as error:
                 if time.monotonic() >= deadline:
-                    raise ReadError(f"could not read {url} within {TRY_FOR_S:g} s ({error})") from error
+                    raise ReadError(
+                        f"could not read {_short(url)} within {TRY_FOR_S:g} s ({error}): is the stack well?"
+                    ) from error
                 time.sleep(0.2)
+
+
+def _short(url: str) -> str:
+    """A URL as it may stand in a sentence: without what was asked for in detail."""
+    return url.partition("?")[0]
 
 
 def gauge_total(urls: Iterable[str], names: Sequence[str]) -> float:

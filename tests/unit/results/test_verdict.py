@@ -195,6 +195,16 @@ def test_an_abort_for_another_reason_is_invalid_and_says_why(run: SyntheticRun) 
     invalid(verdict(run.end(30, "aborted")), "the run was aborted at 30 s (the swarm ended by itself)")
 
 
+def test_an_early_end_is_the_one_reason_for_all_that_was_not_seen_any_more(tmp_path: Path) -> None:
+    run = SyntheticRun(tmp_path).phase(0, "warmup").phase(5, "baseline").ops("GET /feed", 0, 20, failed=0.5)
+    run.drill(targets=[TARGET], proof=["a new primary was elected"], timeline=[{"inject": "kill"}])
+    run.events.append(Note(19, "the run ends here: the baseline was already broken"))
+    assert verdict(run.end(20, "aborted"), None).why == [
+        "the run was aborted at 20 s (the run ends here: the baseline was already broken)",
+        "the baseline was already broken: 50 % errors before any fault",
+    ]
+
+
 def test_a_missed_target_under_doubt_is_no_evidence(run: SyntheticRun) -> None:
     run.ops("GET /feed", 20, 30, failed=1).generator(0, 65, cpu=0.97)
     invalid(verdict(run), "target missed")
