@@ -29,7 +29,9 @@ def api_application(
     paths: dict[str, list[Operation]] = {}
     for operation in operations:
         paths.setdefault(operation.path, []).append(operation)
-    routes: list[BaseRoute] = [Route(path, Endpoint(app, some, requests)) for path, some in paths.items()]
+    # A literal segment beats a parameter: `/following/count` is tried before `/following/{other}`.
+    by_parameters = sorted(paths.items(), key=lambda item: item[0].count("{"))
+    routes: list[BaseRoute] = [Route(path, Endpoint(app, some, requests)) for path, some in by_parameters]
     document = msgspec.json.encode(openapi_document(operations))
     page = docs_page(operations).encode()
     return _application(
