@@ -30,7 +30,7 @@ class Population(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     users: int = 2000
     celebrities: int = 1
     celebrity_followers: int = 1200
-    follows_mean: int = 10
+    follows_mean: int = 5
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
