@@ -13,6 +13,7 @@ from chaos.commands.claims import claims
 from chaos.commands.completion import completion
 from chaos.commands.demo_graph import demo_graph
 from chaos.commands.drills import drill, drills
+from chaos.commands.gameday import gameday
 from chaos.commands.group import Verbs
 from chaos.commands.heal import heal, inject
 from chaos.commands.load import seed, swarm
@@ -35,7 +36,7 @@ def cli() -> None:
 
 
 for command in (
-    up, use, down, status, seed, swarm, drills, drill, soak, inject, heal,
+    up, use, down, status, seed, swarm, drills, drill, soak, gameday, inject, heal,
     report, audit, demo_graph, claims, plan, completion,
 ):  # fmt: skip
     cli.add_command(command)
