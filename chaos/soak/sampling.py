@@ -5,6 +5,7 @@ moment: during a fault that is the usual thing, and a hole in a record does no h
 """
 
 import asyncio
+import math
 import os
 import random
 import urllib.request
@@ -48,7 +49,7 @@ class Sampler:
         """Every probe once. Blocking; bounded by the probes' own time-outs."""
         for probe in self._probes:
             try:
-                readings = list(probe())
+                readings = [reading for reading in probe() if math.isfinite(reading[2])]
             except Exception:  # whoever is looked at may be down, paused or gone: that is what a soak does
                 continue
             now = self._clock.now()
