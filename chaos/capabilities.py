@@ -38,6 +38,16 @@ class CanPause(Protocol):
 
 
 @runtime_checkable
+class CanIsolate(Protocol):
+    """Take a member off every network. `seats` says where it is now, for `rejoin` to put it back."""
+
+    def seats(self, name: str) -> str: ...
+    def isolate(self, name: str) -> None: ...
+    def rejoin(self, name: str, seats: str) -> None: ...
+    def is_isolated(self, name: str) -> bool: ...
+
+
+@runtime_checkable
 class CanStarve(Protocol):
     """Leave a process only a share of its CPU time. `token` names the act; starving twice is one act."""
 

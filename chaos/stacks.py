@@ -44,6 +44,16 @@ def arm(stack: Stack, home: Path, allowed_hosts: tuple[str, ...] = ()) -> Arsena
     url = stack.endpoints.toxiproxy_url
     return Arsenal(
         stack=stack,
-        members=ProcessDriver(stack, Throttles(home), allowed_hosts),
+        members=_driver(stack, Throttles(home), allowed_hosts),
         links=ToxiproxyDriver(url, allowed_hosts) if url else None,
     )
+
+
+def _driver(stack: Stack, throttles: Throttles, allowed_hosts: tuple[str, ...]) -> ProcessDriver:
+    if stack.kind == "docker":
+        from chaos.drivers.docker import DockerDriver  # needs the Docker SDK, which is slow to load
+        from compose.docker.control import DockerControl
+
+        if isinstance(stack.control, DockerControl):
+            return DockerDriver(stack, stack.control, throttles, allowed_hosts)
+    return ProcessDriver(stack, throttles, allowed_hosts)

@@ -11,6 +11,7 @@ from chaos.faults.base import Evidence, Fault, Undo
 from chaos.faults.cpu import Cpu
 from chaos.faults.cut import Cut
 from chaos.faults.flush import Flush
+from chaos.faults.isolate import Isolate
 from chaos.faults.kill import Kill
 from chaos.faults.latency import Latency
 from chaos.faults.partition import Partition
@@ -29,7 +30,7 @@ __all__ = ["FAULTS", "Evidence", "Fault", "Undo", "make", "options_of"]
 FAULTS: dict[str, type[Fault]] = {
     fault.name: fault
     for fault in (
-        Kill, Stop, Restart, Pause, Cpu,
+        Kill, Stop, Restart, Pause, Cpu, Isolate,
         StepDown, Flush, Readonly,
         Cut, Latency, Bandwidth, Timeout, Reset, Slicer, Partition,
     )
