@@ -5,6 +5,7 @@ is read from the running project whenever it is asked for.
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -21,7 +22,6 @@ from compose.docker.record import Record
 from compose.stack import Component, Endpoints, Link, Member, StackError, StackOptions, State
 from compose.waiting import NeverHappenedError, wait_until
 
-PROJECT = "feedstorm"
 _UP_WITHIN_S = 1200.0  # the first time, images are pulled and built
 _HEALTHY_WITHIN_S = 180
 _DOWN_WITHIN_S = 120.0
@@ -54,14 +54,17 @@ class DockerStack:
         home: Path,
         options: StackOptions,
         *,
-        project: str = PROJECT,
+        project: str | None = None,
         files: tuple[Path, ...] = (cli.COMPOSE_FILE,),
         allowed_hosts: tuple[str, ...] = (),
     ) -> "DockerStack":
-        """A stack of ours, not up yet. Raises StackError: no engine, no permission, not on this machine."""
-        told = Record(
-            project, True, tuple(str(file.resolve()) for file in files), None, allowed_hosts, options
-        )
+        """A stack of ours, not up yet. Its project is called as compose would call it.
+
+        Raises:
+            StackError: no engine, no permission, not on this machine.
+        """
+        name = project or os.environ.get("COMPOSE_PROJECT_NAME") or "feedstorm"
+        told = Record(name, True, tuple(str(file.resolve()) for file in files), None, allowed_hosts, options)
         return cls(home, told, engine.connect(allowed_hosts))
 
     @classmethod
