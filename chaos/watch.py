@@ -22,6 +22,7 @@ class StackWatch:
         self.states: dict[str, State] = {}
         self._has_mongo = any(member.component == Component.MONGO for member in stack.members)
         self._first_look = True
+        self._none_since: float | None = None
         self._last_error = ""
 
     async def run(self) -> None:
@@ -41,11 +42,18 @@ class StackWatch:
                 self._record(MemberChange(self._clock.now(), name, state))
         self.states = states
         if self._has_mongo:
-            primary = await asyncio.to_thread(self._stack.primary)
-            if primary != self.primary or self._first_look:
-                self._record(Topology(self._clock.now(), primary))
-            self.primary = primary
-        self._first_look = False
+            self._see_primary(await asyncio.to_thread(self._stack.primary), self._clock.now())
+
+    def _see_primary(self, primary: str | None, t: float) -> None:
+        """A single look without an answer may be a busy machine: "no primary" takes two in a row."""
+        if primary is None and self._none_since is None:
+            self._none_since = t
+            return
+        if primary != self.primary or self._first_look:
+            self._record(Topology(t if primary or self._none_since is None else self._none_since, primary))
+            self.primary, self._first_look = primary, False
+        if primary is not None:
+            self._none_since = None
 
     def _look_at_members(self) -> dict[str, State]:
         control = self._stack.control
