@@ -17,6 +17,7 @@ from results.history import Clock, GeneratorSecond, OpSecond
 from results.latency import record
 
 MAX_OPS: Final = 300
+MAX_REASONS: Final = 30  # in one row; people's own categories may have ids in them
 OTHER: Final = "(other)"
 
 
@@ -120,4 +121,6 @@ class Recorder:
 
 
 def _add(why: dict[str, int], category: str) -> None:
+    if category not in why and len(why) >= MAX_REASONS:
+        category = OTHER
     why[category] = why.get(category, 0) + 1

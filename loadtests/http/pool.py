@@ -67,3 +67,9 @@ class Pool:
             instance.idle.append(connection)
         else:
             connection.close()
+
+    def close(self) -> None:
+        """Close idle connections."""
+        for instance in self.instances:
+            while instance.idle:
+                instance.idle.pop().close()

@@ -112,9 +112,10 @@ class CaughtResponse(Response):
         self.verdict, self.error = OK, None
 
     def failure(self, why: object) -> None:
-        """Count the op as failed, with `why` as its category."""
-        self.verdict = Verdict("failed", str(why))
-        self.error = why if isinstance(why, HttpError) else BadAnswer(str(why))
+        """Count the op as failed, with the first line of `why` as its category."""
+        category = (str(why).strip() or type(why).__name__).splitlines()[0]
+        self.verdict = Verdict("failed", category)
+        self.error = why if isinstance(why, HttpError) else BadAnswer(category)
 
     def __enter__(self) -> "CaughtResponse":
         return self
@@ -124,6 +125,6 @@ class CaughtResponse(Response):
     ) -> bool:
         """An exception in the block fails the op; it also goes on, apart from failed assertions."""
         if isinstance(error, Exception):
-            self.failure(str(error) or type(error).__name__)
+            self.failure(error)
         self._count(self)
         return isinstance(error, AssertionError)

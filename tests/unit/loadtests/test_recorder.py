@@ -5,7 +5,7 @@ import pytest
 from loadtests.http.response import Response
 from loadtests.http.traffic import FROZEN_S, Traffic
 from loadtests.outcomes import Verdict, wrong_content
-from loadtests.recorder import MAX_OPS, Recorder
+from loadtests.recorder import MAX_OPS, MAX_REASONS, OTHER, Recorder
 from results.history import Clock, GeneratorSecond, OpSecond
 from results.latency import count, quantile
 
@@ -102,3 +102,11 @@ def test_a_process_that_stood_still_spoils_what_it_measured_meanwhile() -> None:
     traffic.beat(now + 10)
     assert traffic.is_spoiled(now + 5, now + 10.1)
     assert not traffic.is_spoiled(now + 10.05, now + 10.1)
+
+
+def test_reasons_are_bounded_too(bench: Bench) -> None:
+    for number in range(MAX_REASONS + 20):
+        bench.op("/feed", 0, 0.01, Verdict("failed", f"made up {number}"))
+    (row,) = bench.take()
+    assert len(row.why) == MAX_REASONS + 1
+    assert row.why[OTHER] == 20
