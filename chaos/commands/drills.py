@@ -58,6 +58,8 @@ def drills(as_json: bool) -> None:
 @json_option
 @click.option("--seed", type=int, default=1, show_default=True, help="Repeats population, load and choices.")
 @click.option("--for", "length", type=DurationType(), help="How long repeated faults go on (random-walk).")
+@click.option("--repeat", type=click.IntRange(min=1), default=1, help="Run it so often, with the same seed.")
+@click.option("--strategies", default="", help="Run it on each feed strategy, like pull,push,hybrid.")
 @click.option("--dry-run", is_flag=True, help="Print what would be done; touch nothing.")
 @click.option("--allow-host", multiple=True, help="A host other than this machine that may be broken.")
 @click.option("--app-module", default="reference_app", show_default=True, help="The app that is run.")
@@ -69,13 +71,16 @@ def drill(
     as_json: bool,
     seed: int,
     length: Seconds | None,
+    repeat: int,
+    strategies: str,
     dry_run: bool,
     allow_host: tuple[str, ...],
     app_module: str,
 ) -> None:
     """Run the drill NAME (or a drill file) and give a verdict.
 
-    Exit status: 0 pass, 1 fail, 2 usage, 3 invalid, 4 could not run, 130 interrupted.
+    With --repeat or --strategies the runs are put side by side in one table. Exit status: 0 pass, 1 fail,
+    2 usage, 3 invalid, 4 could not run, 130 interrupted.
     """
     found = catalogue.find(name) if length is None else _lasting(catalogue.find(name), length)
     there = attach(home)
@@ -95,6 +100,11 @@ def drill(
         app_module=app_module,
         allowed_hosts=allow_host,
     )
+
+    if strategies or repeat > 1:
+        from chaos.commands.lineup import side_by_side  # brings the clients of the stores with it
+
+        sys.exit(side_by_side(request, strategies, repeat, as_json=as_json))
 
     async def work(view: View, stop: Stop) -> Finished:
         return await run_drill(request, view, stop)
