@@ -1,0 +1,100 @@
+"""Sampling: what is there is written, what cannot be looked at is a hole, and nothing stops the watch."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from chaos.scene import Scene
+from chaos.soak.progress import SoakPlainView, bar, share
+from chaos.soak.sampling import Reading, Sampler, _values, backlog, process, runner
+from chaos.soak.session import checkpoint
+from compose.waiting import wait_until
+from results.history import GAUGES, Clock, Gauge, read_rows
+from tests.unit.results.histories import SyntheticRun
+
+METRICS = """# HELP feed_backlog Records assigned and not yet applied.
+# TYPE feed_backlog gauge
+feed_backlog{kind="fanout"} 3.0
+feed_backlog{kind="likes"} 4.0
+feed_backlog_total 99.0
+feed_outbox_pending 2.0
+"""
+
+
+def gauges(directory: Path) -> list[Gauge]:
+    return list(read_rows(directory / GAUGES, Gauge))
+
+
+def good() -> Iterator[Reading]:
+    yield "api1", "rss_mib", 50.0
+    yield "api1", "lag", float("nan")
+
+
+def broken() -> Iterator[Reading]:
+    yield "api2", "rss_mib", 1.0
+    raise ConnectionRefusedError("paused")
+
+
+async def test_the_watch_goes_on_whatever_a_probe_does(tmp_path: Path) -> None:
+    sampler = Sampler([broken, good], tmp_path, Clock(), every_s=0.01)
+    task = asyncio.create_task(sampler.run())
+    await wait_until(lambda: len(gauges(tmp_path)) >= 3, "three looks", within_s=30)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    found = gauges(tmp_path)
+    assert {(gauge.member, gauge.name, gauge.value) for gauge in found} == {("api1", "rss_mib", 50.0)}
+    assert [gauge.t for gauge in found] == sorted(gauge.t for gauge in found)
+
+
+def test_a_process_is_measured_and_a_dead_one_is_not() -> None:
+    mine = {name: value for _, name, value in process("me", os.getpid())}
+    assert mine["rss_mib"] > 1
+    assert mine["open_files"] >= 3
+    assert mine["threads"] >= 1
+    assert [name for _, name, _ in runner()] == list(mine)
+    assert list(process("gone", 2**22 + 1)) == []
+
+
+def test_metrics_are_summed_over_labels_and_names_are_whole() -> None:
+    assert sum(_values(METRICS, "feed_backlog")) == 7
+    assert list(_values(METRICS, "feed_outbox_pending")) == [2.0]
+    assert list(_values(METRICS, "feed")) == []
+
+
+def test_a_worker_that_does_not_answer_has_no_backlog() -> None:
+    assert list(backlog([("worker", "http://127.0.0.1:1/metrics")])) == []
+
+
+def test_a_checkpoint_reports_a_run_that_is_still_going_on(tmp_path: Path) -> None:
+    SyntheticRun(tmp_path).phase(0, "warmup").phase(5, "baseline").ops("GET /feed", 0, 9).history()
+    page = checkpoint(tmp_path)
+    assert "the run has no end" in page.read_text()
+    assert (tmp_path / "verdict.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "total", "percent"), [(0, 0, 0), (-3, 10, 0), (5, 10, 50), (99, 10, 100)]
+)
+def test_how_much_is_done(elapsed: float, total: float, percent: float) -> None:
+    assert share(Scene(elapsed_s=elapsed, total_s=total)) == percent
+
+
+def test_the_bar_says_what_is_left() -> None:
+    console = Console(file=StringIO(), width=60)
+    console.print(bar(Scene(elapsed_s=30, total_s=7200)))
+    assert isinstance(console.file, StringIO)
+    assert "0 %  1:59:30 left" in console.file.getvalue()
+
+
+def test_without_a_terminal_there_is_a_line_a_minute() -> None:
+    console = Console(file=StringIO(), width=160)
+    view = SoakPlainView(console)
+    for second in range(3):
+        view.show(Scene(elapsed_s=second, total_s=10))
+    assert isinstance(console.file, StringIO)
+    assert console.file.getvalue().count("\n") == 1
