@@ -95,6 +95,10 @@ class Window:
             return latency.quantile(latency.merge(parts), q)
         return latency.quantile(self._latencies.get(of, {}), q)
 
+    def histogram(self, of: OutcomeName) -> Buckets:
+        """The latencies of one outcome, from the intended start."""
+        return dict(self._latencies.get(of, {}))
+
     def add(self, row: OpSecond) -> None:
         """Count one row, whatever its second and op."""
         self.ok += self._merge("ok", row.ok)

@@ -19,6 +19,8 @@ from results.measures import Window
 BAD_ERROR_RATE = 0.05
 """A window counts as an outage from this error rate on."""
 
+FEW_ERRORS = 3
+
 IsGood: TypeAlias = Callable[[Window], bool]
 
 
@@ -37,7 +39,10 @@ class Recovery(msgspec.Struct):
 
 
 def below_5_percent(window: Window) -> bool:
-    return window.error_rate is None or window.error_rate < BAD_ERROR_RATE
+    """One or two failed ops among many are no outage, however few `many` is."""
+    if window.error_rate is None or window.error_rate < BAD_ERROR_RATE:
+        return True
+    return window.errors < FEW_ERRORS and 2 * window.errors < window.n
 
 
 def recovery_of(

@@ -78,6 +78,23 @@ def test_not_back_when_the_watch_ends_is_not_kept() -> None:
     assert found.watched_s == 30
 
 
+def test_one_or_two_failed_ops_are_no_outage() -> None:
+    facts = outage(0, 0, injected=15, healed=30, rate=6)
+    facts.series.add([OpSecond(20, "w1", "POST /posts", failed={50: 2})])
+    assert of_writes(facts).outage_s == 0
+    facts.series.add([OpSecond(21, "w1", "POST /posts", failed={50: 1})])
+    assert of_writes(facts).outage_s > 4
+
+
+def test_where_hardly_anything_is_sent_a_single_failure_is_an_outage() -> None:
+    rows = [OpSecond(second, "w1", "POST /posts", ok={50: 1}) for second in range(0, 60, 4) if second != 20]
+    facts = outage(0, 0, injected=15, healed=30)
+    facts = Facts.from_parts(
+        Series([*rows, OpSecond(20, "w1", "POST /posts", failed={50: 1})]), (), facts.events
+    )
+    assert of_writes(facts).outage_s > 1
+
+
 def test_a_relapse_counts_until_its_end() -> None:
     facts = outage(15, 20, injected=15, healed=30)
     facts.series.add([OpSecond(41, "w1", "POST /posts", failed={50: 60})])
