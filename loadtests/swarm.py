@@ -72,6 +72,9 @@ class Swarm:
         if not self._is_worker:
             self._plan()
         self._signals.install()
+        # Locust sets its time limit next, and the loop's idea of "now" is from before all imports: on a
+        # busy machine the limit would be over before it began.
+        gevent.get_hub().loop.update_now()
         self._watch_parents()
         self._listen()
 
