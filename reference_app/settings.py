@@ -45,6 +45,7 @@ class Settings:
 
     sweep_every_s: float = 0.5
     outbox_grace_s: float = 2.0
+    count_grace_s: float = 0.25
     """How long the fast path has before the sweeper does a marked thing itself."""
     local_cache_s: float = 1.0
     """How long a process trusts its own memory: celebrity posts, like counts."""

@@ -75,8 +75,9 @@ class GraphStore(Protocol):
     async def feed_paid(self, relation: Relation) -> bool:
         """Clear that mark; False if the relationship has changed again meanwhile."""
 
-    async def settle_counts(self, *, limit: int) -> int:
-        """Count up to `limit` changed relationships, in one step with clearing their marks; how many."""
+    async def settle_counts(self, *, before_ms: int, limit: int) -> int:
+        """Count up to `limit` relationships that changed before `before_ms`, in one step with clearing
+        their marks; how many."""
 
     async def miscast(self, threshold: Threshold, *, limit: int) -> list[User]:
         """Users on the wrong side of the celebrity threshold."""

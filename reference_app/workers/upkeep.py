@@ -16,7 +16,7 @@ from reference_app.workers.worker import NotReadyError
 
 log = logging.getLogger(__name__)
 
-BATCH: Final = 200
+BATCH: Final = 100
 _NAME: Final = "upkeep"
 _PAUSE_IN_TROUBLE_S: Final = 1.0
 _WATCH_EVERY_S: Final = 0.75
@@ -105,7 +105,8 @@ class UpkeepWorker:
             await self._app.stores.heartbeats.beat(_NAME, now_ms())
 
     async def _follow_counts(self) -> None:
-        while await self._app.stores.graph.settle_counts(limit=BATCH) == BATCH:
+        graph, grace_ms = self._app.stores.graph, int(self._app.settings.count_grace_s * 1000)
+        while await graph.settle_counts(before_ms=now_ms() - grace_ms, limit=BATCH) == BATCH:
             pass
 
     async def _comment_counts(self) -> None:

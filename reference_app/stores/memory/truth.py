@@ -133,9 +133,10 @@ class MemoryGraph:
         follow.feed_owed = False
         return True
 
-    async def settle_counts(self, *, limit: int) -> int:
+    async def settle_counts(self, *, before_ms: int, limit: int) -> int:
         self._truth.check()
-        owed = [follow for follow in self._truth.follows.values() if follow.count_owed][:limit]
+        late = (one for one in self._truth.follows.values() if one.count_owed and one.updated_ms < before_ms)
+        owed = list(late)[:limit]
         for follow in owed:
             step = int(follow.relation.active) - int(follow.counted)
             follow.counted, follow.count_owed = follow.relation.active, False

@@ -139,12 +139,14 @@ class MongoGraph:
         result = await self._link.write(self._follows.update_one(still, {"$unset": {"feedOwed": ""}}))
         return result.matched_count == 1
 
-    async def settle_counts(self, *, limit: int) -> int:
-        if not await self._link.read(self._follows.find_one({"countOwed": True}, {"_id": 1})):
+    async def settle_counts(self, *, before_ms: int, limit: int) -> int:
+        """What changed a moment ago is still worked on: a transaction that touched it would be undone."""
+        query = {"countOwed": True, "updatedAt": {"$lt": utc(before_ms)}}
+        if not await self._link.read(self._follows.find_one(query, {"_id": 1})):
             return 0
 
         async def settle(session: AsyncClientSession) -> int:
-            owed = await self._follows.find({"countOwed": True}, session=session).limit(limit).to_list()
+            owed = await self._follows.find(query, session=session).limit(limit).to_list()
             if owed:
                 await self._follows.bulk_write(list(map(_counted, owed)), ordered=False, session=session)
             if counts := _count_changes(owed):

@@ -75,15 +75,15 @@ async def test_counts_move_once_when_settled_and_never_twice(stores: Stores) -> 
     for follower in (one, three):
         await stores.graph.set_following(follower, two, active=True, now_ms=NOW)
     assert [user.follower_count for user in await stores.graph.users([two])] == [0]
-    assert await stores.graph.settle_counts(limit=10) == 2
-    assert await stores.graph.settle_counts(limit=10) == 0
+    assert await stores.graph.settle_counts(before_ms=NOW + 1, limit=10) == 2
+    assert await stores.graph.settle_counts(before_ms=NOW + 1, limit=10) == 0
     found = await stores.graph.users([one, two, three])
     assert [(user.follower_count, user.following_count) for user in found] == [(0, 1), (2, 0), (0, 1)]
     # Back and forth between two settlements is no change at all.
     await stores.graph.set_following(one, two, active=False, now_ms=NOW)
     await stores.graph.set_following(one, two, active=True, now_ms=NOW)
     await stores.graph.set_following(three, two, active=False, now_ms=NOW)
-    assert await stores.graph.settle_counts(limit=10) == 2
+    assert await stores.graph.settle_counts(before_ms=NOW + 1, limit=10) == 2
     assert [user.follower_count for user in await stores.graph.users([two])] == [1]
 
 
@@ -91,8 +91,8 @@ async def test_counts_settled_in_several_places_at_once_are_exact(stores: Stores
     star, *fans = await add_users(stores, 31)
     for fan in fans:
         await stores.graph.set_following(fan, star, active=True, now_ms=NOW)
-    await asyncio.gather(*(stores.graph.settle_counts(limit=7) for _ in range(4)))
-    while await stores.graph.settle_counts(limit=7):
+    await asyncio.gather(*(stores.graph.settle_counts(before_ms=NOW + 1, limit=7) for _ in range(4)))
+    while await stores.graph.settle_counts(before_ms=NOW + 1, limit=7):
         pass
     assert [user.follower_count for user in await stores.graph.users([star])] == [30]
 
@@ -147,7 +147,7 @@ async def test_the_miscast_are_found_on_both_sides_of_the_threshold(stores: Stor
     star, *fans = await add_users(stores, 3)
     for fan in fans:
         await stores.graph.set_following(fan, star, active=True, now_ms=NOW)
-    await stores.graph.settle_counts(limit=10)
+    await stores.graph.settle_counts(before_ms=NOW + 1, limit=10)
     assert [user.id for user in await stores.graph.miscast(threshold, limit=5)] == [star]
     await stores.graph.set_pulled(star)
     await stores.graph.set_celebrity(star, is_celebrity=True)
@@ -155,7 +155,7 @@ async def test_the_miscast_are_found_on_both_sides_of_the_threshold(stores: Stor
     assert await stores.graph.pulled_among([star, *fans]) == [star]
     for fan in fans:
         await stores.graph.set_following(fan, star, active=False, now_ms=NOW)
-    await stores.graph.settle_counts(limit=10)
+    await stores.graph.settle_counts(before_ms=NOW + 1, limit=10)
     assert [user.is_celebrity for user in await stores.graph.miscast(threshold, limit=5)] == [True]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reference_app.clock import now_ms
 from reference_app.domain.likes import LikeEvent
 from reference_app.errors import ShedError
 from reference_app.stores.bundle import Stores
@@ -194,3 +195,40 @@ async def test_two_hundred_readers_of_a_cold_feed_build_it_once() -> None:
     feeds = await asyncio.gather(*(world.feed(reader) for _ in range(200)))
     assert feeds == [[post]] * 200
     assert builds == 1
+
+
+async def test_at_no_step_of_a_promotion_is_a_post_missing_from_a_feed() -> None:
+    """After every call that a promotion makes, a post is published, fanned out and looked for."""
+    world = World()
+    ids = await world.join("author", "one", "two", "three", "four")
+    for reader in ids[1:]:
+        await world.follow(reader, ids[0])
+        await world.feed(reader)
+    await world.stores.graph.settle_counts(before_ms=now_ms() + 1, limit=10)
+    (author,) = await world.stores.graph.miscast(world.app.threshold, limit=5)
+    posts: list[str] = []
+
+    async def post_and_look() -> None:
+        posts.insert(0, await world.post(ids[0], "meanwhile"))
+        await world.fan_out()
+        for reader in ids[1:]:
+            assert sorted(await world.feed(reader)) == sorted(posts)
+
+    for store, name in (
+        (world.stores.graph, "set_pulled"),
+        (world.stores.graph, "set_celebrity"),
+        (world.stores.feeds, "pull"),
+    ):
+        setattr(store, name, _then(getattr(store, name), post_and_look))
+    await world.app.relating.recast(author)
+    assert (await world.stores.graph.users([ids[0]]))[0].is_celebrity
+    assert len(posts) >= 4
+
+
+def _then(method: Any, afterwards: Callable[[], Awaitable[None]]) -> Any:
+    async def call(*arguments: Any, **named: Any) -> Any:
+        result = await method(*arguments, **named)
+        await afterwards()
+        return result
+
+    return call

@@ -21,6 +21,7 @@ def settings(**changes: object) -> Settings:
         "like_shards": 4,
         "local_cache_s": 0.0,
         "outbox_grace_s": -1.0,
+        "count_grace_s": -1.0,
         "rebuild_rps": 1e9,
         "fallback_rps": 1e9,
     }
