@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 from chaos.commands.claims import claims
+from chaos.commands.compare import compare
 from chaos.commands.completion import completion
 from chaos.commands.demo_graph import demo_graph
 from chaos.commands.drills import drill, drills
@@ -37,7 +38,7 @@ def cli() -> None:
 
 for command in (
     up, use, down, status, seed, swarm, drills, drill, soak, gameday, inject, heal,
-    report, audit, demo_graph, claims, plan, completion,
+    report, compare, audit, demo_graph, claims, plan, completion,
 ):  # fmt: skip
     cli.add_command(command)
 
