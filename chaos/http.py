@@ -3,12 +3,22 @@
 import asyncio
 import http.client
 import json
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from chaos.errors import CouldNotRunError
 
 _TIMEOUT_S = 10.0
+
+
+class Api(Protocol):
+    """The API as a command calls it: decoded answers; CouldNotRunError for anything but success."""
+
+    async def get(self, path: str) -> Any: ...
+
+    async def post(self, path: str, body: object, caller: str = "") -> Any: ...
+
+    async def put(self, path: str, caller: str) -> Any: ...
 
 
 class Client:

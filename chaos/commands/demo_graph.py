@@ -12,7 +12,7 @@ import click
 from chaos.commands.common import home_option, run_until_stopped, stack_option
 from chaos.drill import Drill
 from chaos.errors import CouldNotRunError
-from chaos.http import Client
+from chaos.http import Api, Client
 from chaos.live import View
 from chaos.session import Request, a_stack
 from chaos.stop import Stop
@@ -32,12 +32,12 @@ def demo_graph(stack: str, home: Path, seed: int) -> None:
 
     async def work(view: View, stop: Stop) -> None:
         async with a_stack(request, view, stop) as there:
-            await stop.guard(_trial(Client(there.endpoints.api[0]), random.Random(seed), view))
+            await stop.guard(trial(Client(there.endpoints.api[0]), random.Random(seed), view))
 
     run_until_stopped(work)
 
 
-async def _trial(client: Client, rng: random.Random, view: View) -> None:
+async def trial(client: Api, rng: random.Random, view: View) -> None:
     with view.step(f"creating {USERS} users"):
         users = await _each(range(USERS), lambda n: client.post("/users", {"name": f"user {n}"}))
     ids = [str(user["id"]) for user in users]
@@ -61,18 +61,21 @@ async def _trial(client: Client, rng: random.Random, view: View) -> None:
         raise CouldNotRunError(f"the API counts {count} followers, and {followers[popular]} were made")
 
 
-async def _follow(client: Client, follower: str, followee: str) -> None:
+async def _follow(client: Api, follower: str, followee: str) -> None:
     await client.put(f"/users/{follower}/following/{followee}", follower)
 
 
 async def _each(things: Iterable[Thing], call: Callable[[Thing], Awaitable[Any]]) -> list[Any]:
-    """Call for every thing, `AT_ONCE` at a time; the answers in order."""
+    """Call for every thing, `AT_ONCE` at a time; the answers in order. Raises what the first failure was."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def one(thing: Thing) -> Any:
         async with gate:
             return await call(thing)
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(thing)) for thing in things]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(thing)) for thing in things]
+    except* CouldNotRunError as failures:
+        raise failures.exceptions[0] from None
     return [task.result() for task in tasks]
