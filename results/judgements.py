@@ -59,13 +59,13 @@ def overall(judgements: Iterable[Judgement]) -> Outcome:
 
 
 def weighed(judgements: Iterable[Judgement]) -> list[Judgement]:
-    """The judgements, with every measure that is in doubt made invalid."""
+    """The judgements, with every missed measure that is in doubt made invalid."""
     judgements = list(judgements)
     if not any(judgement.weight is Weight.DOUBT for judgement in judgements):
         return judgements
     return [
         msgspec.structs.replace(judgement, outcome=Outcome.INVALID)
-        if judgement.weight is Weight.MEASURE
+        if judgement.weight is Weight.MEASURE and judgement.outcome is Outcome.FAIL
         else judgement
         for judgement in judgements
     ]

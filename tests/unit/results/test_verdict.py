@@ -210,6 +210,11 @@ def test_a_missed_target_under_doubt_is_no_evidence(run: SyntheticRun) -> None:
     invalid(verdict(run), "target missed")
 
 
+def test_a_target_that_was_met_is_no_reason_against_a_run(run: SyntheticRun) -> None:
+    found = verdict(run.generator(0, 65, cpu=0.97))
+    assert found.why == ["the load generator was saturated: 97 % of a core, over 90 %"]
+
+
 def test_a_lost_write_is_evidence_whatever_the_load_was_like(run: SyntheticRun) -> None:
     run.generator(0, 65, cpu=0.97)
     assert verdict(run, AuditReport(acknowledged=10, lost=2, findings=[LOST])).verdict == "fail"
