@@ -55,7 +55,7 @@ async def bring_up(file: StackFile, record: StackRecord) -> None:
     apps = [member for member in record.members if member.component in APP_COMPONENTS]
     services = [member for member in record.members if member not in apps]
     for member in services:
-        _start(file, member)
+        _start(file, record, member)
     has_real_mongo = not any(member.component is Component.STORE for member in services)
     if has_real_mongo:
         await _initiate_replica_set(file, record)
@@ -64,7 +64,7 @@ async def bring_up(file: StackFile, record: StackRecord) -> None:
     if apps:
         await _run_init(file, record)
         for member in apps:
-            _start(file, member)
+            _start(file, record, member)
         await await_ready(file, apps, APP_WITHIN_S)
 
 
@@ -126,11 +126,11 @@ def _state(file: StackFile, member: MemberRecord) -> State:
     return current.state if current else State.DOWN
 
 
-def _start(file: StackFile, member: MemberRecord) -> None:
-    with file.locked() as record:
-        if record is None or record.closing:
+def _start(file: StackFile, record: StackRecord, member: MemberRecord) -> None:
+    with file.locked() as current:
+        if current is None or current.closing or current.id != record.id:
             raise StackError("the stack was taken down while it was being brought up")
-        file.write(record.with_member(started(member)))
+        file.write(current.with_member(started(member)))
 
 
 async def _initiate_replica_set(file: StackFile, record: StackRecord) -> None:

@@ -35,7 +35,7 @@ COMMON_LIMITS = (
 )
 EMBEDDED_MONGO_LIMITS = (
     "Mongo is three replica-set members over one SecantusDB store, not MongoDB: discovery, elections and "
-    "drivers' reactions are real, replication lag, rollback and diverging copies do not exist.",
+    "drivers' reactions are real; replication lag, rollback, diverging copies and change streams are not.",
     "Mongo's speed here is SecantusDB's (about 1,000 writes/s), and says nothing about MongoDB's.",
 )
 REAL_MONGO_LIMITS = (
@@ -195,7 +195,15 @@ class _Planner:
     def _proxy(self) -> MemberRecord:
         port = next(self._ports)
         if self._parts.proxy.path:
-            argv = [self._parts.proxy.path, "-host", LOOPBACK, "-port", str(port), "-config"]
+            argv = [
+                self._parts.proxy.path,
+                "-host",
+                LOOPBACK,
+                "-port",
+                str(port),
+                "-proxy-metrics",
+                "-config",
+            ]
         else:
             argv = [sys.executable, "-m", "compose.embedded.proxy", "--port", str(port), "--config"]
         argv.append(str(self._home / "data" / "proxies.json"))

@@ -5,6 +5,7 @@ somebody else since is never hit. One that has ended but was not waited for (a z
 whoever started it waits for it as soon as it looks at its state.
 """
 
+import errno
 import os
 import signal
 import subprocess
@@ -100,7 +101,13 @@ def _reap() -> None:
 
 def _send_by_handle(process: Process, number: signal.Signals) -> bool:
     """As `os.kill`, but certain: while the handle is open, the pid cannot come to mean another process."""
-    handle = os.pidfd_open(process.pid)
+    try:
+        handle = os.pidfd_open(process.pid)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise
+        os.kill(process.pid, number)  # a kernel without such handles
+        return True
     try:
         if state_of(process) is State.DOWN:
             return False

@@ -89,7 +89,7 @@ def _http(path: str) -> Callable[[str], bool]:
         finally:
             connection.close()
         if reply.status != http.client.OK:
-            raise NotReadyError(f"GET {path} answered {reply.status} {body}")
+            raise NotReadyError(f"GET {path} answered {reply.status} {' '.join(body.split())}")
         return True
 
     return get

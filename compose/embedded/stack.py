@@ -71,12 +71,12 @@ class EmbeddedStack:
                 await bring_up(self._file, self._record)
                 return
             except PortTakenError:
-                await self.down()
+                await self._give_up()
                 if attempt == PORT_ATTEMPTS:
                     raise
                 self._take(_new_record(self.home, self.options, self._finder))
             except BaseException:
-                await self.down()
+                await self._give_up()
                 raise
 
     async def wait_ready(self, names: tuple[str, ...] | None = None, *, within_s: float = 60.0) -> None:
@@ -88,6 +88,9 @@ class EmbeddedStack:
     async def down(self) -> None:
         """Kill every member, delete their data, and forget the stack. The logs stay."""
         await asyncio.to_thread(take_down, self._file)
+
+    async def _give_up(self) -> None:
+        await asyncio.to_thread(take_down, self._file, self._record.id)
 
     def primary(self) -> str | None:
         mongo = [member for member in self._record.members if member.component is Component.MONGO]

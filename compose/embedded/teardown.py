@@ -13,8 +13,10 @@ from compose.stack import StackError, State
 WITHIN_S = 10.0
 
 
-def take_down(file: StackFile) -> None:
+def take_down(file: StackFile, only: str | None = None) -> None:
     """Kill every member, delete their data and forget the stack. Nothing to do is fine too.
+
+    `only` is the id of the stack that is meant, if another one may have come in its place.
 
     Members are killed and not asked: their data goes with them, and a paused one could not answer.
 
@@ -22,7 +24,7 @@ def take_down(file: StackFile) -> None:
         StackError: a member was still there after 10 s. The stack is not forgotten then.
     """
     with file.locked() as record:
-        if record is None:
+        if record is None or only not in (None, record.id):
             return
         record = msgspec.structs.replace(record, closing=True)  # nobody starts a member behind our back
         file.write(record)

@@ -38,9 +38,9 @@ class Server:
         """End it, and wait until it has ended."""
         if self._process and self._process.poll() is None:
             self.send(number)
-            self._process.wait(20)
+            self._process.wait(60)
 
-    def await_answer(self, within_s: float = 20.0) -> None:
+    def await_answer(self, within_s: float = 90.0) -> None:
         deadline = time.monotonic() + within_s
         while True:
             try:
@@ -99,7 +99,7 @@ class ReplicaSet:
 
     def hello(self, member: Server) -> dict[str, Any]:
         try:
-            return ask_once(member.address, {"hello": 1}, within_s=0.5)
+            return ask_once(member.address, {"hello": 1}, within_s=2.0)
         except OSError:
             return {}
 
@@ -109,14 +109,14 @@ class ReplicaSet:
     def secondaries(self) -> list[Server]:
         return [m for m in self.members if self.hello(m).get("secondary")]
 
-    def await_primary(self, within_s: float = 20.0) -> Server:
+    def await_primary(self, within_s: float = 90.0) -> Server:
         deadline = time.monotonic() + within_s
         while not (primary := self.primary()):
             assert time.monotonic() < deadline, "no member became primary"
             time.sleep(0.02)
         return primary
 
-    def await_whole(self, within_s: float = 20.0) -> Server:
+    def await_whole(self, within_s: float = 90.0) -> Server:
         """One primary, and two secondaries that know it; returns the primary."""
         deadline = time.monotonic() + within_s
         while True:

@@ -20,7 +20,7 @@ from compose.embedded.mongo import wire
 from compose.embedded.mongo.client import ask_once, split_address
 from tests.integration.compose.servers import Client, ReplicaSet, Server, replica_set
 
-ELECTION_S = 1.0
+ELECTION_S = 2.0
 Reply = dict[str, Any]
 
 
@@ -40,7 +40,7 @@ def rs(shared: ReplicaSet) -> Iterator[ReplicaSet]:
 @pytest.fixture
 def mongo(rs: ReplicaSet) -> Iterator[Client]:
     with MongoClient[Reply](
-        rs.uri, serverSelectionTimeoutMS=8000, socketTimeoutMS=2000, heartbeatFrequencyMS=500
+        rs.uri, serverSelectionTimeoutMS=30000, socketTimeoutMS=20000, heartbeatFrequencyMS=500
     ) as client:
         yield client
 
