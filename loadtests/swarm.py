@@ -93,15 +93,16 @@ class Swarm:
         self._environment.stop_timeout = max(self._environment.stop_timeout or 0.0, settings.drain_s)
 
     def _watch_parents(self) -> None:
-        if (pid := parent_pid()) is not None:
-            end_with(pid, "the process that started this swarm", say)
-        if self._is_worker and self._options.processes:
+        if self._is_worker and self._options.processes:  # forked by the master, which drains it
             end_with(os.getppid(), "the master of this worker", lambda text: None)
+        elif (pid := parent_pid()) is not None:
+            end_with(pid, "the process that started this swarm", say)
 
     def _listen(self) -> None:
         hooks = self._environment.events
         hooks.test_start.add_listener(self._on_start)
         hooks.test_stopping.add_listener(self._on_stopping)
+        hooks.test_stop.add_listener(self._on_stop)
         hooks.quitting.add_listener(self._on_quitting)
         hooks.quit.add_listener(self._on_quit)
         hooks.user_error.add_listener(self._mishaps.on_user_error)
@@ -195,6 +196,11 @@ class Swarm:
     def _on_cut(self, **_: Any) -> None:
         if self._sender is not None:
             self._sender.cut()
+
+    def _on_stop(self, **_: Any) -> None:
+        """Without its last worker Locust's master stops the test and waits for ever: go on to the end."""
+        if self._is_master and self._options.headless and not self._quitting:
+            gevent.spawn_later(1.0, self._runner.quit)
 
     def _on_quitting(self, **_: Any) -> None:
         """Locust fires this before it stops anything, and twice after SIGTERM: stop first, judge then."""

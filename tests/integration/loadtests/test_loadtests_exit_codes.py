@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.loadtests.harness import Stub, free_port, run_swarm, swarm, wait_for
+from tests.integration.loadtests.harness import Stub, free_port, run_swarm, swarm
 
 SHORT = ("--arrivals", "20", "-t", "5", "--probes", "none", "--drain", "1")
 OWN_USER = """
@@ -115,15 +115,12 @@ def test_bad_usage_is_2_in_one_sentence(tmp_path: Path, arguments: list[str], sa
 
 def test_a_swarm_whose_parent_is_gone_ends_by_itself(stub: Stub, tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent:
+        child_of = {"FEEDSTORM_PARENT": str(parent.pid)}
         try:
-            environment = {"FEEDSTORM_PARENT": str(parent.pid)}
-            with swarm(
-                tmp_path, stub.url, "--arrivals", "20", "--processes", "1", env=environment
-            ) as running:
-                running.joined()
+            with swarm(tmp_path, stub.url, "--arrivals", "20", env=child_of) as running:
+                running.until(lambda run: run.ended > 5)
                 parent.kill()
-                wait_for(lambda: running.process.poll() is not None, "the swarm's end", within_s=20)
-                run = running.end(1)
+                run = running.end()
         finally:
             parent.kill()
     assert run.workers()[-1].state == "done"
