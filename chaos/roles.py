@@ -10,6 +10,7 @@ A role that resolves to nothing is an error: a fault that was put on nobody prov
 
 import random
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from chaos.errors import CannotInjectError, UsageError
 from chaos.targets import Arsenal, Target
@@ -58,6 +59,9 @@ def _member(text: str) -> tuple[str, str, str]:
     choice = rest[0] if rest else "any"
     if len(rest) > 1 or (choice in ("primary", "secondary", "majority") and component != "mongo"):
         raise UsageError(f"'{text}' is not a role: write it like mongo:primary, api:any or worker:fanout")
+    near = [] if choice in _CHOICES else get_close_matches(choice, _CHOICES, n=1, cutoff=0.7)
+    if near:
+        raise UsageError(f"'{text}' is not a role (did you mean '{component}:{near[0]}'?)")
     if component == "mongo" and not rest:
         raise UsageError("'mongo' does not say which member: write mongo:primary, mongo:any or mongo:all")
     return component, choice, kind

@@ -6,12 +6,13 @@ taken down again, whatever happens.
 
 import asyncio
 import fcntl
+import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos import rundir
+from chaos import roles, rundir
 from chaos.drill import Drill, Population, StackWishes
 from chaos.errors import CouldNotRunError
 from chaos.healing import heal
@@ -22,6 +23,7 @@ from chaos.seeding import is_seeded, seed_stack
 from chaos.stacks import arm, attach, create
 from chaos.stop import Stop
 from chaos.targets import Arsenal
+from chaos.timeline import acts_of
 from compose.stack import Component, Stack, StackError, StackOptions, WritesLogs
 from compose.waiting import NeverHappenedError
 from results import audit, report, verdict
@@ -65,6 +67,7 @@ async def run_drill(request: Request, view: View, stop: Stop) -> Finished:
         async with a_stack(request, view, stop) as stack:
             arsenal = arm(stack, request.home, request.allowed_hosts)
             await clear_leftovers(request.home, arsenal, view)
+            await asyncio.to_thread(refuse_unknown_roles, request, arsenal)
             await populate(request.home, stack, request.drill.population, request.seed, view, stop)
             directory = rundir.create(request.runs, request.drill.drill)
             rundir.describe(directory, request.drill, stack, seed=request.seed, command=request.command)
@@ -182,6 +185,15 @@ async def clear_leftovers(home: Path, arsenal: Arsenal, view: View) -> None:
                 f"{healing.lease.fault} on {healing.target} is left from an earlier run and could not be "
                 f"healed: {healing.detail}; take the stack down with `feedstorm down`"
             )
+
+
+def refuse_unknown_roles(request: Request, arsenal: Arsenal) -> None:
+    """A role that nobody plays on a stack in good health is a mistake; better now than after the baseline.
+
+    Raises CannotInjectError. Looks, and changes nothing.
+    """
+    for act in acts_of(request.drill, request.seed):
+        roles.resolve(roles.parse(act.on), arsenal, random.Random(0))
 
 
 @contextmanager

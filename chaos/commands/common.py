@@ -20,6 +20,7 @@ from compose.stack import Stack
 Result = TypeVar("Result")
 Command = Callable[..., Any]
 
+_PLAIN_WIDTH = 120  # of what is piped or logged, where nobody says how wide it may be
 DEFAULT_RUNS = Path("results") / "runs"
 
 
@@ -78,7 +79,7 @@ def print_json(value: Any) -> None:
 
 def output() -> Console:
     """Results go to standard output ..."""
-    return Console(file=sys.stdout, highlight=False)
+    return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
 
 
 def progress() -> View:

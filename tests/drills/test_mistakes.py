@@ -1,15 +1,36 @@
-"""A user's mistake ends in one plain sentence and the right exit status, never in a traceback."""
+"""A user's mistake ends in one plain sentence and the right exit status, never in a traceback.
 
+These need no stack, so the command runs in this process.
+"""
+
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.drills.conftest import SHORT, Shell
+from chaos import cli
+from tests.drills.conftest import SHORT, Finished
+
+Run = Callable[..., Finished]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Shell:
-    return Shell(tmp_path)
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`feedstorm ...` in an empty directory where no stack is up."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FEEDSTORM_HOME", str(tmp_path / "home"))
+
+    def command(*arguments: str) -> Finished:
+        monkeypatch.setattr("sys.argv", ["feedstorm", *arguments])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        captured = capsys.readouterr()
+        return Finished(code, captured.out, captured.err)
+
+    return command
 
 
 @pytest.mark.parametrize(
@@ -25,15 +46,15 @@ def place(tmp_path: Path) -> Shell:
         (("seed",), 4, "no stack is up"),
         (("swarm",), 4, "no stack is up"),
         (("inject", "kill", "redis"), 4, "no stack is up"),
-        (("inject", "kil", "redis"), 2, "'kil' is not one of"),
+        (("inject", "kil", "redis"), 2, "no fault 'kil' (did you mean 'kill'?)"),
         (("inject", "kill", "reddis"), 2, "did you mean 'redis'?"),
         (("inject", "latency", "link:app->redis", "--with", "dely=3s"), 2, "did you mean 'delay'?"),
         (("audit",), 2, "no run 'latest'"),
         (("report", "nope"), 2, "no run 'nope'"),
     ],
 )
-def test_one_sentence(arguments: tuple[str, ...], code: int, words: str, place: Shell) -> None:
-    ran = place.run(*arguments)
+def test_one_sentence(arguments: tuple[str, ...], code: int, words: str, run: Run) -> None:
+    ran = run(*arguments)
     assert ran.code == code, ran.out + ran.err
     assert words in ran.sentence
     assert ran.out == ""
@@ -44,31 +65,36 @@ def test_one_sentence(arguments: tuple[str, ...], code: int, words: str, place: 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("on: mongo:primary", "on: mongo:primray", "short.yaml:6: 'mongo:primray'"),
-        ("inject: kill", "inject: destroy", "short.yaml:6: no fault 'destroy'"),
+        (
+            "on: mongo:primary",
+            "on: mongo:primray",
+            "short.yaml:7: 'mongo:primray' is not a role (did you mean",
+        ),
+        ("inject: kill", "inject: destroy", "short.yaml:7: no fault 'destroy'"),
         ("targets:", "tragets:", "no key 'tragets' here (did you mean 'targets'?)"),
     ],
 )
-def test_a_bad_drill_file_names_the_line(old: str, new: str, words: str, place: Shell) -> None:
-    ran = place.run("drill", place.write("short.yaml", SHORT.replace(old, new, 1)))
+def test_a_bad_drill_file_names_the_line(old: str, new: str, words: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "short.yaml").write_text(SHORT.replace(old, new, 1))
+    ran = run("drill", "short.yaml")
     assert ran.code == 2
     assert words in ran.sentence
 
 
-def test_a_dry_run_touches_nothing_and_needs_no_stack(place: Shell) -> None:
-    ran = place.run("drill", "cascade", "--dry-run")
+def test_a_dry_run_touches_nothing_and_needs_no_stack(run: Run, tmp_path: Path) -> None:
+    ran = run("drill", "cascade", "--dry-run")
     assert ran.code == 0
     assert "kill on redis" in ran.out
     assert "kill on mongo:primary" in ran.out
-    assert [path.name for path in place.directory.iterdir()] == []
+    assert [path.name for path in tmp_path.iterdir()] == []
 
 
-def test_heal_and_down_are_harmless_where_nothing_is(place: Shell) -> None:
-    assert place.run("heal").out.strip() == "nothing to heal"
-    assert place.run("down").code == 0
+def test_heal_and_down_are_harmless_where_nothing_is(run: Run) -> None:
+    assert run("heal").out.strip() == "nothing to heal"
+    assert run("down").code == 0
 
 
-def test_runs_that_cannot_be_written_are_one_sentence(place: Shell) -> None:
-    place.write("file", "")
-    ran = place.run("report", "latest", "--runs", "file")
+def test_runs_that_cannot_be_written_are_one_sentence(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ran = run("report", "latest", "--runs", "file")
     assert ran.code == 2

@@ -54,6 +54,12 @@ def test_nobody_playing_a_role_is_an_error(text: str, tmp_path: Path) -> None:
         resolve(text, tmp_path)
 
 
+def test_a_misspelt_choice_is_not_taken_for_a_name() -> None:
+    with pytest.raises(UsageError, match="did you mean 'mongo:primary'"):
+        roles.parse("mongo:primray")
+    assert roles.parse("mongo:mongo1").choice == "mongo1"
+
+
 def test_no_primary_is_an_error(tmp_path: Path) -> None:
     arsenal, stack, _ = fake_arsenal(tmp_path)
     stack.now_primary = None
