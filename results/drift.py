@@ -71,8 +71,14 @@ Point: TypeAlias = tuple[float, float]
 """(seconds, value)"""
 
 
-def drift_of(member: str, name: str, points: Sequence[Point], bound: Bound | None = None) -> Drift:
-    """The opinion on one record. Points may come in any order; pure."""
+def drift_of(
+    member: str, name: str, points: Sequence[Point], bound: Bound | None = None, p_limit: float = P_LIMIT
+) -> Drift:
+    """The opinion on one record. Points may come in any order; pure.
+
+    `p_limit`: from when on a trend is no chance. Whoever looks at many records has to ask for less, or
+    one of them will creep by chance.
+    """
     watched = after_warm_up(sorted(points))
     length = watched[-1][0] - watched[0][0] if watched else 0.0
     blocks = blocks_of(watched)
@@ -83,11 +89,11 @@ def drift_of(member: str, name: str, points: Sequence[Point], bound: Bound | Non
             f"{number(MIN_WATCHED_S)} s and {MIN_BLOCKS} are needed"
         )
         return drift
-    _judge(drift, blocks, bound or Bound())
+    _judge(drift, blocks, bound or Bound(), p_limit)
     return drift
 
 
-def _judge(drift: Drift, blocks: Sequence[Point], bound: Bound) -> None:
+def _judge(drift: Drift, blocks: Sequence[Point], bound: Bound, p_limit: float) -> None:
     slope = theil_sen(blocks)
     p = mann_kendall(blocks)
     middle = median(value for _, value in blocks) - slope * median(at for at, _ in blocks)
@@ -96,14 +102,14 @@ def _judge(drift: Drift, blocks: Sequence[Point], bound: Bound) -> None:
     growth = drift.to_level - drift.from_level
     needed = max(abs(drift.from_level) * bound.share, bound.amount)
     told = f"from {number(drift.from_level)} to {number(drift.to_level)} in {number(drift.watched_s)} s"
-    if p <= P_LIMIT and abs(growth) > needed:
+    if p <= p_limit and abs(growth) > needed:
         drift.trend = "rising" if growth > 0 else "falling"
         drift.why = (
             f"{told}, {number(abs(drift.per_hour))} an hour; by chance in {number(p * 100)} % of cases"
         )
         return
     drift.trend = "steady"
-    no_trend = "no trend" if p > P_LIMIT else f"less than {number(needed)} of growth"
+    no_trend = "no trend" if p > p_limit else f"less than {number(needed)} of growth"
     drift.why = f"{told}: {no_trend}"
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-from results.drift import Bound, Drift, Point, drift_of
+from results.drift import P_LIMIT, Bound, Drift, Point, drift_of
 from results.history import GeneratorSecond, History, SeriesRow
 from results.measures import Series
 
@@ -31,6 +31,8 @@ GROWS_WITH_ITS_DATA: Final = {
 """(measure, member): what holds the data that a soak writes grows with it. It is told, and not judged.
 Where members are servers of their own, that is Mongo's too: `mongo1` ... hold the data themselves."""
 
+FALSE_ALARMS: Final = 0.05
+"""How likely it may be that any of all records of a steady soak is called rising or falling."""
 _BIN_S: Final = 10
 
 
@@ -38,10 +40,12 @@ def drifts_of(history: History) -> list[Drift]:
     """The drifts of a run, worst first; empty if nobody watched for them."""
     if not history.gauges:
         return []
+    records = records_of(history)
+    p_limit = min(P_LIMIT, FALSE_ALARMS / len(records))
     embedded = any(gauge.member == "store" for gauge in history.gauges)
     drifts = [
-        _judged(drift_of(member, name, points, BOUNDS.get(name)), embedded=embedded)
-        for (member, name), points in records_of(history).items()
+        _judged(drift_of(member, name, points, BOUNDS.get(name), p_limit), embedded=embedded)
+        for (member, name), points in records.items()
     ]
     rank = {"rising": 0, "too short": 1, "falling": 2, "steady": 3}
     return sorted(drifts, key=lambda each: (not each.judged, rank[each.trend], each.name, each.member))

@@ -193,12 +193,13 @@ def of_audit(audit: AuditReport | None, drill: DrillFacts) -> Iterator[Judgement
 def of_drifts(drifts: Sequence[Drift]) -> Iterator[Judgement]:
     """Does anything creep that should not? A run too short to tell has shown nothing."""
     judged = [drift for drift in drifts if drift.judged]
-    for drift in judged:
+    told = [drift for drift in judged if drift.trend != "too short"]
+    rising = [drift for drift in told if drift.trend == "rising"]
+    for drift in rising:
         what = f"{drift.name} of {drift.member}"
-        if drift.trend == "rising":
-            yield Judgement(Outcome.FAIL, f"{what} creeps up: {drift.why}", Weight.MEASURE)
-        elif drift.trend != "too short":
-            yield Judgement(Outcome.PASS, f"{what} does not creep up: {drift.why}", Weight.MEASURE)
-    if judged and all(drift.trend == "too short" for drift in judged):
+        yield Judgement(Outcome.FAIL, f"{what} creeps up: {drift.why}", Weight.MEASURE)
+    if told and not rising:
+        yield Judgement(Outcome.PASS, f"nothing creeps up: {plural(len(told), 'record')}", Weight.MEASURE)
+    if judged and not told:
         longest = max(judged, key=lambda each: each.watched_s)
         yield Judgement(Outcome.INVALID, f"drift is {longest.why}")

@@ -1,5 +1,6 @@
 """Drift is a part of the verdict and of every report, where somebody watched for it."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from results import report
 from results.audit.finding import AuditReport
 from results.drifts import drifts_of, records_of
 from results.history import GAUGES, Gauge, History, Log
+from results.judgements import of_drifts
 from results.verdict import Verdict, judge
 from tests.unit.results.histories import SyntheticRun
 
@@ -77,3 +79,20 @@ def test_an_audit_does_not_change_what_drifts(tmp_path: Path) -> None:
     history = soak(tmp_path, lambda t: 100 + t / 5)
     with_audit = judge(history, AuditReport())
     assert [drift.trend for drift in with_audit.drifts] == [drift.trend for drift in drifts_of(history)]
+
+
+def test_of_many_steady_records_none_creeps_by_chance(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    run = SyntheticRun(tmp_path).phase(0, "baseline").end(LENGTH_S)
+    log = Log[Gauge](tmp_path / GAUGES)
+    for number in range(200):
+        for t in range(0, LENGTH_S, 10):
+            log.append(Gauge(float(t), f"member{number}", "open_files", 60 + rng.gauss(0, 30)))
+    log.close()
+    assert {drift.trend for drift in drifts_of(run.history())} == {"steady"}
+
+
+def test_a_passing_soak_says_it_in_one_line(tmp_path: Path) -> None:
+    history = soak(tmp_path, lambda t: 100)
+    found = list(of_drifts(drifts_of(history)))
+    assert [judgement.why for judgement in found] == ["nothing creeps up: 2 records"]
