@@ -117,7 +117,8 @@ def _audit(
     quiet = (
         wait_quiet(sources.worker_metrics, within_s=settle_within_s) if sources.worker_metrics else Quiet(0.0)
     )
-    report.catch_up_s, report.caught_up = quiet.after_s, quiet.after_s is not None
+    report.caught_up = quiet.after_s is not None
+    report.catch_up_s = None if quiet.after_s is None else round(quiet.after_s, 3)
     report.under_way = quiet.under_way
     looks = 0
     while True:
@@ -125,7 +126,7 @@ def _audit(
         report.findings, report.sample = _look(history, sources, names)
         broken = any(finding.ok is False for finding in report.findings)
         if not broken and looks > 1 and report.caught_up:
-            report.catch_up_s = looked_at
+            report.catch_up_s = round(looked_at, 3)
         if not broken or time.monotonic() - began >= settle_within_s:
             break
         time.sleep(1.0)

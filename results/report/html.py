@@ -1,6 +1,7 @@
 """`report.html`: one file that needs nothing else, with Plotly inside and a policy that forbids requests."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Final, NamedTuple
@@ -82,10 +83,15 @@ def clock(t: float | None) -> str:
     return "-" if t is None else f"{t:.1f} s"
 
 
+def date(started_at: str) -> str:
+    """`"2026-11-30 12:00:00 UTC"`"""
+    return datetime.fromisoformat(started_at).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
 @cache
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.globals.update(tone=tone, clock=clock, length=seconds, share=percent, count=plural)
+    environment.globals.update(tone=tone, clock=clock, date=date, length=seconds, share=percent, count=plural)
     return environment.from_string(_part("page.html"))
 
 
