@@ -149,3 +149,34 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def steps_of(workflow: Path) -> list[str]:
+    """Every command of every job."""
+    jobs = yaml.safe_load(workflow.read_text())["jobs"]
+    return [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_call_commands_that_exist(workflow: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {"DRILL": "redis-kill", "GITHUB_RUN_NUMBER": "7", "SOAK": "2h"}
+    found = 0
+    for line in "\n".join(steps_of(workflow)).splitlines():
+        cut = words(re.sub(r"\$(\w+)", lambda match: values.get(match[1], match[0]), line))
+        if cut and cut[0].endswith("bin/feedstorm"):
+            found += 1
+            command = cli.commands[cut[1]]
+            command.make_context(cut[1], cut[2:], parent=click.Context(cli, info_name="feedstorm"))
+    assert found
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_run_drills_that_ship(workflow: Path) -> None:
+    jobs = yaml.safe_load(workflow.read_text())["jobs"]
+    named = [
+        name for job in jobs.values() for name in job.get("strategy", {}).get("matrix", {}).get("drill", [])
+    ]
+    assert set(named) <= set(catalogue.names())
