@@ -12,6 +12,7 @@ from loadtests.journal import Journal
 from loadtests.messages import Done, Report
 from loadtests.roll import Roll
 from loadtests.settings import Settings
+from loadtests.shapes import area
 from loadtests.summary import Summary
 from results.history import Clock, GeneratorSecond, OpSecond, WorkerChange
 
@@ -29,6 +30,7 @@ class Collector:
         self._settings, self._clock, self._say = settings, clock, say
         self._journal = Journal(settings.run_dir)
         self.roll, self.summary = Roll(), Summary()
+        self._began, self._ended = clock.now(), 0.0
         self.exceptions: list[str] = []
         self.unwritten = ""
         self._watch = gevent.spawn(self._keep_watch)
@@ -43,6 +45,23 @@ class Collector:
         if done.detail:
             self.exceptions.append(f"{done.worker}: {done.detail}")
         self._note(self.roll.done(done.worker, self._clock.now(), done.sent, done.abandoned, done.detail))
+
+    def stopping(self) -> None:
+        """The load is over; what is in flight is drained."""
+        self._ended = self._ended or self._clock.now()
+
+    @property
+    def shortfall(self) -> str:
+        """What to say if the rate that was asked for was not reached; "" if it was."""
+        arrivals, shape = self._settings.arrivals, self._settings.shape
+        if arrivals is None:
+            return ""
+        return self.summary.falls_short(arrivals * area(shape, self._ended - self._began))
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether this is not the load that was asked for."""
+        return bool(self.roll.lost or self.roll.intervals or self.shortfall)
 
     def await_done(self, is_cut: Callable[[], bool]) -> None:
         """Wait until every worker that still reports has drained; bounded."""
@@ -61,7 +80,8 @@ class Collector:
     def _troubles(self) -> list[str]:
         lines = [f"worker {text}; what it did after that is not counted" for text in self.roll.lost]
         lines += [f"worker {text}, then returned; counted once" for text in self.roll.intervals]
-        if lines:
+        lines += [self.shortfall] if self.shortfall else []
+        if self.is_degraded:
             lines.append("DEGRADED: this is not the load that was asked for")
         return lines + [f"worker {text}" for text in self.exceptions]
 

@@ -110,6 +110,15 @@ class CelebrityMoment(Steady):
 
 
 Shape: TypeAlias = Steady
+
+
+def area(shape: Shape, seconds: float) -> float:
+    """The shape's integral from 0: how many seconds of the full rate a run of `seconds` amounts to."""
+    steps = max(1, round(seconds / 0.1))
+    width = seconds / steps
+    return sum(shape((step + 0.5) * width) for step in range(steps)) * width
+
+
 NAMES: Final[dict[str, Callable[..., Shape]]] = {
     "steady": Steady,
     "ramp": Ramp,

@@ -1,5 +1,6 @@
 """What a swarm did, in a few lines: per op from the intended start, and how good the load itself was."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -8,7 +9,7 @@ from results.latency import Buckets, count, quantile
 
 INSTRUMENTS: Final = "staleness_probe"
 SATURATED_CPU: Final = 0.9
-SLIP_LIMIT_S: Final = 0.1
+RATE_TOLERANCE: Final = 0.05
 
 
 @dataclass
@@ -54,6 +55,13 @@ class Summary:
         _merge(self.slip, row.slip)
         if row.cpu > SATURATED_CPU:
             self.saturated_s[row.worker] = self.saturated_s.get(row.worker, 0) + 1
+
+    def falls_short(self, asked: float) -> str:
+        """What to say if clearly fewer arrivals were sent than asked for: 5 %, and chance, are allowed."""
+        sent = count(self.slip)
+        if sent >= (1 - RATE_TOLERANCE) * asked - 4 * math.sqrt(asked):
+            return ""
+        return f"the rate was not reached: {asked:.0f} arrivals were asked for, {sent} were sent"
 
     @property
     def ended(self) -> int:

@@ -174,6 +174,8 @@ class Swarm:
             self._drain()
 
     def _drain(self) -> None:
+        if self._collector is not None:
+            self._collector.stopping()
         if self._is_master and self._collector is not None:
             self._options.enable_rebalancing = False
             self._runner.send_message(messages.DRAIN, {})
@@ -244,7 +246,7 @@ class Swarm:
         if self._signals.first is not None and self._options.run_time:
             say("interrupted before the time limit: the results are partial")
             return EXIT_INTERRUPTED
-        if collector.roll.lost or collector.roll.intervals:
+        if collector.is_degraded:
             return EXIT_NO_DATA
         return None
 

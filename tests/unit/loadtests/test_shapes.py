@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtests.shapes import NAMES, CelebrityMoment, Ramp, Shape, ShapeError, Spike, Wave, parse_shape
+from loadtests.shapes import NAMES, CelebrityMoment, Ramp, Shape, ShapeError, Spike, Wave, area, parse_shape
 
 shapes = st.sampled_from(list(NAMES)).map(parse_shape)
 
@@ -36,6 +36,11 @@ def test_in_a_celebrity_moment_the_crowd_comes_at_once_and_fades() -> None:
     assert moment(19.9) == 1
     assert moment(21) == pytest.approx(8)
     assert moment(36) == pytest.approx(1 + 7 / math.e)
+
+
+def test_the_area_of_a_shape_is_its_share_of_the_full_rate() -> None:
+    assert area(Ramp(over=10), 10) == pytest.approx(5)
+    assert area(Spike(at=2, length=3, times=5), 10) == pytest.approx(10 + 3 * 4)
 
 
 def test_a_soak_starts_slowly() -> None:

@@ -40,6 +40,14 @@ def test_a_closed_loop_says_so_beside_its_percentiles() -> None:
     assert "closed loop: planned 3, sent 3" in summary.lines()[-1]
 
 
+def test_a_rate_that_was_not_reached_is_told_but_chance_is_not() -> None:
+    summary = Summary()
+    summary.add(GeneratorSecond(0, "w0", planned=9, sent=9, slip={500: 900}))
+    assert summary.falls_short(900) == ""
+    assert summary.falls_short(1000) == ""
+    assert "1300 arrivals were asked for, 900 were sent" in summary.falls_short(1300)
+
+
 def test_a_generator_without_cpu_to_spare_is_named() -> None:
     summary = Summary()
     summary.add(GeneratorSecond(0, "w1", planned=9, sent=9, cpu=0.99))
