@@ -146,7 +146,7 @@ class DockerStack:
         env = {"ELECTION_TIMEOUT_S": f"{options.election_timeout_s:g}"}
         try:
             await cli.run(argv, self._log, "Starting the docker stack", env=env, within_s=_UP_WITHIN_S)
-            await self.wait_ready()
+            await self.wait_ready(within_s=_HEALTHY_WITHIN_S)
         except StackError as error:
             raise StackError(f"{error} and {await self._keep_all_logs()}") from None
 

@@ -2,6 +2,7 @@
 
 import socket
 import struct
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 
@@ -10,9 +11,10 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from compose.embedded.mongo.client import ask_once, split_address
-from compose.stack import Component
+from compose.stack import Component, StackError
 
 ASK_S = 1.0
+_BODY = 500
 _KAFKA_METADATA, _VERSION, _ALL_TOPICS = 3, 1, -1
 
 
@@ -64,8 +66,13 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 
 def _answers_200(path: str) -> Callable[[str], bool]:
     def check(address: str) -> bool:
-        with urllib.request.urlopen(f"http://{address}{path}", timeout=2 * ASK_S) as answer:
-            return bool(answer.status == 200)
+        try:
+            with urllib.request.urlopen(f"http://{address}{path}", timeout=2 * ASK_S) as answer:
+                return bool(answer.status == 200)
+        except urllib.error.HTTPError as error:
+            with error:
+                body = error.read(_BODY).decode(errors="replace")
+            raise StackError(f"GET {path} answered {error.code} {body}") from None
 
     return check
 
@@ -81,5 +88,9 @@ CHECKS: dict[Component, Callable[[str], bool]] = {
 
 
 def does_its_work(component: Component, address: str) -> bool:
-    """True, or False, or an OSError or RedisError that says what is in the way. Bounded: two seconds."""
+    """True or False, within two seconds.
+
+    Raises:
+        OSError, RedisError, StackError: it does not, and this is why.
+    """
     return CHECKS[component](address)
