@@ -26,6 +26,7 @@ from chaos.commands.stack import down, status, up
 from chaos.errors import ChaosError
 from compose.stack import StackError
 from compose.waiting import NeverHappenedError
+from results.urls import shown
 
 COULD_NOT_RUN = 4
 
@@ -62,7 +63,9 @@ def main() -> None:
 
 
 def _say(error: Exception, code: int) -> int:
-    Console(stderr=True, highlight=False).print(f"feedstorm: {error}", soft_wrap=True, markup=False)
+    Console(stderr=True, highlight=False).print(
+        f"feedstorm: {shown(str(error))}", soft_wrap=True, markup=False
+    )
     return code
 
 

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from chaos.scene import Scene
 from results.history import PHASES
+from results.urls import shown
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _PLAIN_EVERY_S = 5.0
@@ -64,7 +65,7 @@ class PlainView:
         yield
 
     def say(self, text: str, *, style: str = "") -> None:
-        self._console.print(Text(text, style=style), soft_wrap=True)
+        self._console.print(Text(shown(text), style=style), soft_wrap=True)
 
     def show(self, scene: Scene) -> None:
         if time.monotonic() - self._last_shown >= _PLAIN_EVERY_S:

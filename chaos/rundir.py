@@ -2,8 +2,6 @@
 
 import os
 import platform
-import re
-import shutil
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,9 +14,9 @@ from chaos.drill import Drill
 from chaos.errors import CouldNotRunError
 from compose.stack import Stack
 from results.history import RUN, RunInfo, write_atomically
+from results.urls import shown
 
 _LOG_TAIL_BYTES = 2_000_000
-_PASSWORD = re.compile(rb"(://[^/\s:@]*):[^/\s@]+@")
 
 
 def create(runs: Path, drill: str) -> Path:
@@ -62,7 +60,9 @@ def describe(directory: Path, drill: Drill, stack: Stack, *, seed: int, command:
         population=msgspec.to_builtins(drill.population),
         settings=dict(drill.stack.env),
     )
-    write_atomically(directory / RUN, msgspec.json.format(msgspec.json.encode(info), indent=2))
+    write_atomically(
+        directory / RUN, shown(msgspec.json.format(msgspec.json.encode(info), indent=2).decode())
+    )
     return info
 
 
@@ -82,16 +82,7 @@ def copy_logs(directory: Path, logs: Iterable[Path]) -> None:
             with log.open("rb") as source:
                 size = source.seek(0, os.SEEK_END)
                 source.seek(max(0, size - _LOG_TAIL_BYTES))
-                (directory / "logs" / log.name).write_bytes(hide_passwords(source.read()))
+                text = source.read().decode(errors="replace")
+            (directory / "logs" / log.name).write_text(shown(text))
         except OSError:
             continue
-
-
-def hide_passwords(data: bytes) -> bytes:
-    return _PASSWORD.sub(rb"\1:***@", data)
-
-
-def remove_empty(directory: Path) -> None:
-    """Forget a run that never began: nothing of it is worth keeping."""
-    if not (directory / RUN).exists():
-        shutil.rmtree(directory, ignore_errors=True)

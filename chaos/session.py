@@ -21,19 +21,21 @@ from chaos.live import View
 from chaos.runner import Ending, Run, Runner
 from chaos.seeding import is_seeded, seed_stack
 from chaos.stacks import arm, attach, create
-from chaos.stop import Stop
+from chaos.stop import Stop, in_daemon_thread
 from chaos.targets import Arsenal
 from chaos.timeline import acts_of
 from compose.stack import Component, Stack, StackError, StackOptions, WritesLogs
 from compose.waiting import NeverHappenedError
 from results import audit, report, verdict
+from results.audit import AuditReport
 from results.history import History
 from results.verdict import Verdict
 
 CELEBRITY_SHARE = 0.8
 """Small stacks have small celebrities: the threshold is this share of a seeded celebrity's followers."""
-_LIVELY_WITHIN_S = 10.0
+_LIVELY_WITHIN_S = 30.0
 _CATCH_UP_WITHIN_S = 30.0
+_AUDIT_WITHIN_S = 180.0
 
 
 @dataclass(frozen=True)
@@ -90,13 +92,30 @@ async def _judge(
     findings = None
     if request.drill.invariants and not stop.again.is_set():
         with view.step("auditing the acknowledged writes"):
-            findings = await asyncio.to_thread(audit_run, directory, stack, tuple(request.drill.invariants))
+            findings = await _audit(request, stack, directory, ending, view, stop)
+    if stop.asked.is_set():
+        ending = "interrupted"
     judged = await asyncio.to_thread(verdict.judge, History.load(directory), findings)
     paths = await asyncio.to_thread(report.write, directory)
     return Finished(judged, ending, directory, paths.html)
 
 
-def audit_run(directory: Path, stack: Stack, invariants: tuple[str, ...] = ()) -> audit.AuditReport:
+async def _audit(
+    request: Request, stack: Stack, directory: Path, ending: Ending, view: View, stop: Stop
+) -> AuditReport | None:
+    """The audit's report; None if it was too slow, or cut short by a signal: nothing is in force any more."""
+    cut_short = stop.again if ending == "interrupted" else stop.asked
+    invariants = tuple(request.drill.invariants)
+    report = await in_daemon_thread(
+        lambda: audit_run(directory, stack, invariants), until=cut_short, within_s=_AUDIT_WITHIN_S
+    )
+    if report is None:
+        why = "was cut short" if cut_short.is_set() else f"did not end within {_AUDIT_WITHIN_S:g} s"
+        view.say(f"the audit {why}; `feedstorm audit` can repeat it while the stack is up")
+    return report
+
+
+def audit_run(directory: Path, stack: Stack, invariants: tuple[str, ...] = ()) -> AuditReport:
     """Hold the run's ledger against what the stack's stores hold now. Blocking."""
     workers = [member for member in stack.members if member.component == Component.WORKER and member.address]
     return audit.run(

@@ -7,9 +7,10 @@ audit) looks at the count.
 
 import asyncio
 import signal
+import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar, cast
 
 from chaos.errors import InterruptedRunError
 
@@ -69,3 +70,35 @@ def stop_on_signals(on_signal: Callable[[str], None] = lambda _: None) -> Iterat
     finally:
         for number in SIGNALS:
             loop.remove_signal_handler(number)
+
+
+async def in_daemon_thread(
+    work: Callable[[], Result], *, until: asyncio.Event, within_s: float
+) -> Result | None:
+    """What `work` returns; None if `until` is set first, or `within_s` seconds pass.
+
+    An abandoned thread goes on and does not keep the process from ending: only for work that reads.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Result] = loop.create_future()
+
+    def settle(result: Result | None, error: BaseException | None) -> None:
+        if not future.done():
+            future.set_exception(error) if error is not None else future.set_result(cast(Result, result))
+
+    def run() -> None:
+        try:
+            outcome: tuple[Result | None, BaseException | None] = (work(), None)
+        except Exception as error:  # is raised where it is awaited
+            outcome = (None, error)
+        with suppress(RuntimeError):  # nobody waits any more: the loop is closed
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=run, daemon=True).start()
+    stopped = asyncio.create_task(until.wait())
+    enders: set[asyncio.Future[Any]] = {future, stopped}
+    try:
+        await asyncio.wait(enders, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+        return future.result() if future.done() else None
+    finally:
+        stopped.cancel()
