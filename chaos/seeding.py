@@ -18,7 +18,7 @@ _IMPORT_WITHIN_S = 900.0
 class Seeded(msgspec.Struct):
     """What `<home>/population.json` says: which stack was filled, and with whom."""
 
-    mongo_uri: str
+    stack: str
     population: Population
     seed: int
 
@@ -38,7 +38,12 @@ def app_settings(stack: Stack) -> dict[str, str]:
 
 def is_seeded(home: Path, stack: Stack, population: Population, seed: int) -> bool:
     """Whether this very population was put on this very stack before."""
-    return _read(home) == Seeded(stack.endpoints.mongo_uri, population, seed)
+    return _read(home) == Seeded(_identity(stack), population, seed)
+
+
+def _identity(stack: Stack) -> str:
+    """What is another one after every `up`. Where ports are, they may be the same again, or move meanwhile."""
+    return str(getattr(stack, "id", "") or stack.endpoints.mongo_uri)
 
 
 def seeded_population(home: Path) -> Population | None:
@@ -84,7 +89,7 @@ async def seed_stack(
                     await process.wait()
     if any(codes):
         raise CouldNotRunError(f"the population could not be imported: {_last_line(log)}. See {log}")
-    told = Seeded(stack.endpoints.mongo_uri, population, seed)
+    told = Seeded(_identity(stack), population, seed)
     write_atomically(home / "population.json", msgspec.json.encode(told))
 
 

@@ -102,6 +102,12 @@ class DockerStack:
         return stack if stack._project.look() else None
 
     @property
+    def id(self) -> str:
+        """Another one after every `up`, which makes the containers, and their data, anew."""
+        mongo = (each for each in self._project.look() if each.part.component == Component.MONGO)
+        return " ".join(sorted(each.id[:12] for each in mongo))
+
+    @property
     def members(self) -> tuple[Member, ...]:
         return self._project.members(self._logs)
 

@@ -111,6 +111,17 @@ def test_a_component_that_is_missing_is_named(tmp_path: Path, primary: Callable[
         _ = stack_of(api, tmp_path).endpoints
 
 
+def test_containers_that_were_made_anew_are_another_stack(tmp_path: Path) -> None:
+    api = whole()
+    stack = stack_of(api, tmp_path)
+    before = stack.id
+    stack.control.kill("mongo1")
+    stack.control.start("mongo1")
+    assert stack.id == before
+    api.held[0].id = "f" * 64
+    assert stack.id != before
+
+
 def test_the_apps_settings_are_those_of_its_containers(tmp_path: Path) -> None:
     assert stack_of(whole(), tmp_path).app_env == {"FEED_STRATEGY": "hybrid"}
 
