@@ -42,7 +42,7 @@ def is_seeded(home: Path, stack: Stack, population: Population, seed: int) -> bo
 
 
 def _identity(stack: Stack) -> str:
-    """What is another one after every `up`. Where ports are, they may be the same again, or move meanwhile."""
+    """Another one after every `up`. Ports do not tell: they may be the same again, or move meanwhile."""
     return str(getattr(stack, "id", "") or stack.endpoints.mongo_uri)
 
 
