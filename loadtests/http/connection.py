@@ -3,11 +3,13 @@
 import errno
 import socket
 import time
+from contextlib import suppress
 from typing import Final
 
 import gevent.socket
 import httptools
 
+from loadtests.http.deadlines import Deadlines
 from loadtests.http.errors import Broken, ConnectFailed
 
 RECEIVE_BYTES: Final = 65_536
@@ -17,10 +19,20 @@ Address = tuple[str, int]
 class Connection:
     """Not shared: one op at a time. After an error it is of no use and must be closed."""
 
-    __slots__ = ("_body", "_complete", "_headers", "_parser", "_socket", "keep_alive")
+    __slots__ = (
+        "_body",
+        "_complete",
+        "_deadlines",
+        "_expired",
+        "_headers",
+        "_parser",
+        "_socket",
+        "keep_alive",
+    )
 
-    def __init__(self, address: Address, connect_timeout_s: float) -> None:
+    def __init__(self, address: Address, connect_timeout_s: float, deadlines: Deadlines) -> None:
         """Connect. Raises ConnectFailed; nothing was sent then."""
+        self._deadlines = deadlines
         self._socket = gevent.socket.socket(
             socket.AF_INET6 if ":" in address[0] else socket.AF_INET, socket.SOCK_STREAM
         )
@@ -33,6 +45,7 @@ class Connection:
         except BaseException:
             self._socket.close()
             raise
+        self._socket.settimeout(None)  # from here on, deadlines are kept for all connections together
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._parser = httptools.HttpResponseParser(self)
         self.keep_alive = False
@@ -64,33 +77,34 @@ class Connection:
         Raises:
             Broken: there is no whole answer; the server may have done what was asked.
         """
-        self._complete, self.keep_alive = False, False
-        sock, feed = self._socket, self._parser.feed_data
-        deadline = time.monotonic() + timeout_s
+        self._complete = self._expired = self.keep_alive = False
+        sock, feed, deadlines = self._socket, self._parser.feed_data, self._deadlines
+        deadlines.set(self, time.monotonic() + timeout_s)
         try:
-            sock.settimeout(timeout_s)
             sent = sock.send(request)
             if sent < len(request):
                 sock.sendall(request[sent:])
-            while True:
+            while not self._complete:
                 data = sock.recv(RECEIVE_BYTES)
                 if not data:
-                    break
+                    raise Broken("timeout" if self._expired else "connection closed")
                 feed(data)
-                if self._complete:
-                    break
-                sock.settimeout(max(0.001, deadline - time.monotonic()))
-        except TimeoutError:
-            raise Broken("timeout") from None
         except OSError as error:
-            raise Broken(
-                "connection reset" if error.errno in (errno.ECONNRESET, errno.EPIPE) else "connection lost"
-            ) from None
+            if self._expired:
+                raise Broken("timeout") from None
+            reset = error.errno in (errno.ECONNRESET, errno.EPIPE)
+            raise Broken("connection reset" if reset else "connection lost") from None
         except httptools.HttpParserError:
             raise Broken("unreadable answer") from None
-        if not self._complete:
-            raise Broken("connection closed")
+        finally:
+            deadlines.clear(self)
         return self._parser.get_status_code(), self._headers, b"".join(self._body)
+
+    def expire(self) -> None:
+        """Whoever waits for the answer wakes, and finds the connection at its end."""
+        self._expired = True
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def is_open(self) -> bool:
         """Whether an idle connection can still be used: the server has neither closed it nor spoken."""

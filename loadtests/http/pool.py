@@ -5,6 +5,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from loadtests.http.connection import Address, Connection
+from loadtests.http.deadlines import Deadlines
 from loadtests.http.errors import ConnectFailed
 
 _EVERY_REQUEST: Final = "User-Agent: feedstorm\r\nAccept: application/json\r\n"
@@ -37,7 +38,7 @@ class Pool:
         if not self.instances:
             raise HostError("--host: no address was given; name the API, such as http://127.0.0.1:8000")
         self._turns = itertools.cycle(range(len(self.instances)))
-        self._connect_timeout_s = connect_timeout_s
+        self._connect_timeout_s, self._deadlines = connect_timeout_s, Deadlines()
 
     def take(self) -> tuple[Instance, Connection, str]:
         """An instance, an open connection to it, and why another instance was passed over ("" if none).
@@ -60,7 +61,7 @@ class Pool:
             if connection.is_open():
                 return connection
             connection.close()
-        return Connection(instance.address, self._connect_timeout_s)
+        return Connection(instance.address, self._connect_timeout_s, self._deadlines)
 
     def give_back(self, instance: Instance, connection: Connection) -> None:
         if connection.keep_alive:
