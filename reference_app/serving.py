@@ -30,7 +30,7 @@ def serve(build: type[Build], settings: Settings, kind: WorkerKind | None, *, ho
 async def _api(build: type[Build], settings: Settings, host: str, port: int) -> int:
     parts, metrics = build(settings), Metrics()
     async with parts.connected() as app:
-        return await _listen(api_application(app, Readiness(parts.probes()), metrics), host, port)
+        return await listen(api_application(app, Readiness(parts.probes()), metrics), host, port)
 
 
 async def _worker(build: type[Build], settings: Settings, kind: WorkerKind, host: str, port: int) -> int:
@@ -40,12 +40,12 @@ async def _worker(build: type[Build], settings: Settings, kind: WorkerKind, host
         worker.measure(metrics)
         worker.start()
         try:
-            return await _listen(worker_application(Readiness({kind: worker.ready}), metrics), host, port)
+            return await listen(worker_application(Readiness({kind: worker.ready}), metrics), host, port)
         finally:
             await worker.close()
 
 
-async def _listen(application: Starlette, host: str, port: int) -> int:
+async def listen(application: Starlette, host: str, port: int) -> int:
     """Answer until a signal comes, then finish the requests in hand."""
     config = uvicorn.Config(
         application,

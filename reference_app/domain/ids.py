@@ -30,3 +30,8 @@ def id_for(kind: str, caller: str, key: str | None) -> str:
 def pair_id(left: str, right: str) -> str:
     """The id of a relationship's document: both ids joined, so that `_id` alone keeps it unique."""
     return f"{left}:{right}"
+
+
+def follower_of(pair: str) -> str:
+    """The first half of such an id."""
+    return pair.partition(":")[0]

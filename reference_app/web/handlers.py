@@ -7,7 +7,7 @@ from reference_app.clock import utc
 from reference_app.domain.cursors import CursorError, Position
 from reference_app.domain.feed import Entry
 from reference_app.domain.model import Comment
-from reference_app.errors import ForbiddenError, RequestError
+from reference_app.errors import ForbiddenError, NotFoundError, RequestError
 from reference_app.stores.ports import Order, Side
 from reference_app.views import (
     Accepted,
@@ -43,9 +43,10 @@ async def add_user(app: App, call: Call) -> UserView:
 
 
 async def get_user(app: App, call: Call) -> UserView:
-    await app.people.must_exist([("id", call.values["id"])])
-    (user,) = await app.stores.graph.users([call.values["id"]])
-    return user_view(user)
+    found = await app.stores.graph.users([call.values["id"]])
+    if not found:
+        raise NotFoundError(f"There is no user {call.values['id']}.", field="id")
+    return user_view(found[0])
 
 
 async def get_users(app: App, call: Call) -> Users:

@@ -20,7 +20,7 @@ from kafka.errors import KafkaError
 from reference_app.domain.circuit import Circuit
 from reference_app.domain.likes import LikeEvent, shard_of
 from reference_app.domain.model import Post
-from reference_app.errors import StoreRefusedError, StoreUncertainError
+from reference_app.errors import StoreError, StoreRefusedError, StoreUncertainError
 from reference_app.settings import Settings
 from reference_app.stores.kafka.client import STORE, connection_options, ensure_topics
 from reference_app.stores.kafka.records import LIKES, POSTS, PROBES, TOPICS, LikeRecord, PostMade
@@ -39,7 +39,8 @@ class KafkaSink:
         self._settings = settings
         self._producer: Any = None
         self._partitions: dict[str, int] = {}
-        self._circuit = Circuit(open_after=3, probe_every_s=0.5)
+        self._circuit = Circuit(open_after=2)
+        self._watch: asyncio.Task[None] | None = None
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._acks = _Acks()
@@ -54,6 +55,8 @@ class KafkaSink:
     async def close(self, *, within_s: float = 3.0) -> None:
         """Flush what was accepted, within a bound."""
         self._stopping.set()
+        if self._watch is not None:
+            self._watch.cancel()
         await asyncio.to_thread(self._close, within_s)
 
     @property
@@ -78,26 +81,40 @@ class KafkaSink:
         await self._send(PROBES, "probe", b"{}", 0)
 
     async def _send(self, topic: str, key: str, value: bytes, partition: int) -> None:
-        now = time.monotonic()
         if self._producer is None:
             raise StoreRefusedError(STORE, "not connected yet")
-        if not self._circuit.allows(now):
-            raise StoreRefusedError(
-                STORE, "not available at the moment", retry_after_s=max(0.5, self._circuit.retry_after_s(now))
-            )
+        if self._circuit.is_open:
+            raise StoreRefusedError(STORE, "not available at the moment")
+        try:
+            await self._send_now(topic, key, value, partition)
+        except StoreError:
+            self._circuit.failed(time.monotonic())
+            self._watch_if_open()
+            raise
+        self._circuit.succeeded()
+
+    async def _send_now(self, topic: str, key: str, value: bytes, partition: int) -> None:
         try:
             sent = self._producer.send(topic, key=key.encode(), value=value, partition=partition)
         except (KafkaError, AssertionError) as error:  # an assertion: the topic has fewer partitions now
-            self._circuit.failed(now)
             raise StoreRefusedError(STORE, "the record could not be sent") from error
-        acknowledged = self._acks.of(sent)
         try:
             async with asyncio.timeout(self._settings.kafka_timeout_s + 0.2):
-                await acknowledged
+                await self._acks.of(sent)
         except (KafkaError, TimeoutError) as error:
-            self._circuit.failed(time.monotonic())
             raise StoreUncertainError(STORE, "the record was not acknowledged in time") from error
-        self._circuit.succeeded()
+
+    def _watch_if_open(self) -> None:
+        if self._circuit.is_open and (self._watch is None or self._watch.done()):
+            self._watch = asyncio.get_running_loop().create_task(self._until_back())
+
+    async def _until_back(self) -> None:
+        """While the circuit is open, probe with records that nobody reads: no caller has to wait for that."""
+        while self._circuit.is_open:
+            await asyncio.sleep(_RETRY_S)
+            with contextlib.suppress(StoreError):
+                await self._send_now(PROBES, "probe", b"{}", 0)
+                self._circuit.succeeded()
 
     def _connect(self) -> None:
         """Make the producer and the topics. Afterwards see to it that a broker that has lost them (an

@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
-from pymongo import ReturnDocument, UpdateOne
+from pymongo import UpdateOne
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import DuplicateKeyError
 
 from reference_app.clock import utc
 from reference_app.domain.celebrity import Threshold
 from reference_app.domain.cursors import Position
-from reference_app.domain.ids import pair_id
+from reference_app.domain.ids import follower_of, pair_id
 from reference_app.domain.model import Edge, Relation, User
 from reference_app.stores.mongo.documents import (
     ACTIVE,
@@ -66,13 +66,13 @@ class MongoGraph:
             change["$set"]["createdAt"] = now
             change["$setOnInsert"] = {"followerId": follower, "followeeId": followee, "counted": False}
         here = {"_id": key, "status": status(not active)}
-        update = self._follows.find_one_and_update(
-            here, change, upsert=active, return_document=ReturnDocument.AFTER
-        )
         try:
-            found = await self._link.write(update)
+            result = await self._link.write(self._follows.update_one(here, change, upsert=active))
         except DuplicateKeyError:
             return None
+        if result.modified_count == 0 and result.upserted_id is None:
+            return None
+        found = await self._link.read(self._follows.find_one({"_id": key}))
         return relation_of(found) if found else None
 
     async def relations(self, pairs: Sequence[tuple[str, str]]) -> list[Relation]:
@@ -87,26 +87,24 @@ class MongoGraph:
         newest_first = order is Order.NEWEST
         query: Document = {mine: user, "status": ACTIVE}
         if after is not None:
-            query |= past("createdAt", other, after.ms, after.id, newest_first=newest_first)
+            pair = (after.id, user) if side is Side.FOLLOWERS else (user, after.id)
+            query |= past("createdAt", "_id", after.ms, pair_id(*pair), newest_first=newest_first)
         way = direction(newest_first)
         cursor = self._near_follows.find(query, {"_id": 0, other: 1, "createdAt": 1})
-        found = await self._link.read(cursor.sort([("createdAt", way), (other, way)]).limit(limit).to_list())
+        found = await self._link.read(cursor.sort([("createdAt", way), ("_id", way)]).limit(limit).to_list())
         return [Edge(document[other], ms_of(document["createdAt"])) for document in found]
 
     async def follower_pages(self, author: str) -> AsyncIterator[list[str]]:
         query: Document = {"followeeId": author, "status": ACTIVE}
         while True:
-            cursor = self._follows.find(query, {"_id": 0, "followerId": 1, "createdAt": 1})
-            ordered = cursor.sort([("createdAt", 1), ("followerId", 1)]).limit(FOLLOWER_PAGE)
-            found = await self._link.read(ordered.to_list())
+            cursor = self._follows.find(query, {"createdAt": 1}).sort([("createdAt", 1), ("_id", 1)])
+            found = await self._link.read(cursor.limit(FOLLOWER_PAGE).to_list())
             if found:
-                yield [document["followerId"] for document in found]
+                yield [follower_of(document["_id"]) for document in found]
             if len(found) < FOLLOWER_PAGE:
                 return
             last = found[-1]
-            query |= past(
-                "createdAt", "followerId", ms_of(last["createdAt"]), last["followerId"], newest_first=False
-            )
+            query |= past("createdAt", "_id", ms_of(last["createdAt"]), last["_id"], newest_first=False)
 
     async def unfollowed_since(self, author: str, since_ms: int) -> list[str]:
         query = {"followeeId": author, "status": REMOVED, "updatedAt": {"$gte": utc(since_ms)}}
@@ -117,7 +115,7 @@ class MongoGraph:
         cursor = self._near_follows.find(
             {"followerId": user, "status": ACTIVE}, {"_id": 0, "followeeId": 1, "createdAt": 1}
         )
-        newest = cursor.sort([("createdAt", -1), ("followeeId", -1)]).limit(limit)
+        newest = cursor.sort([("createdAt", -1), ("_id", -1)]).limit(limit)
         return [document["followeeId"] for document in await self._link.read(newest.to_list())]
 
     async def pulled_among(self, ids: Sequence[str]) -> list[str]:

@@ -7,7 +7,8 @@ it start again: two workers that hold the same partition for a moment cannot bot
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pymongo import ReturnDocument, UpdateOne
+import msgspec
+from pymongo import UpdateOne
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from reference_app.clock import utc
@@ -90,21 +91,19 @@ class MongoLikes:
     async def write_back(self, post_id: str) -> tuple[Post, list[LikeShard]] | None:
         async def bring_up(session: AsyncClientSession) -> tuple[Post, list[LikeShard]] | None:
             found = await self._counts.find({"postId": post_id}, session=session).to_list()
-            shards = list(map(shard_of_document, found))
+            document = await self._posts.find_one({"_id": post_id}, session=session)
+            if document is None:
+                return None
+            shards, post = list(map(shard_of_document, found)), post_of(document)
             count = sum(shard.count for shard in shards)
-            recent = [
-                liker.user_id
-                for liker in rules.newest_likers(who for shard in shards for who in shard.recent)
-            ]
-            different = {
-                "_id": post_id,
-                "$or": [{"likeCount": {"$ne": count}}, {"recentLikers": {"$ne": recent}}],
-            }
-            change = {"$set": {"likeCount": count, "recentLikers": recent}, "$inc": {"rev": 1}}
-            document = await self._posts.find_one_and_update(
-                different, change, return_document=ReturnDocument.AFTER, session=session
-            ) or await self._posts.find_one({"_id": post_id}, session=session)
-            return (post_of(document), shards) if document else None
+            likers = rules.newest_likers(liker for shard in shards for liker in shard.recent)
+            recent = tuple(liker.user_id for liker in likers)
+            if (post.like_count, post.recent_likers) == (count, recent):
+                return post, shards
+            post = msgspec.structs.replace(post, like_count=count, recent_likers=recent, rev=post.rev + 1)
+            change = {"likeCount": count, "recentLikers": list(recent), "rev": post.rev}
+            await self._posts.update_one({"_id": post_id}, {"$set": change}, session=session)
+            return post, shards
 
         return await self._link.transaction(bring_up)
 

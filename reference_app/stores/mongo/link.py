@@ -6,7 +6,7 @@ driver shows that nothing was sent or that the server declined; everything else 
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar
 
 from pymongo import AsyncMongoClient, ReadPreference
@@ -22,6 +22,7 @@ from pymongo.errors import (
     WaitQueueTimeoutError,
     WTimeoutError,
 )
+from pymongo.monitoring import CommandListener
 
 from reference_app.domain.circuit import Circuit
 from reference_app.errors import PoolExhaustedError, StoreError, StoreRefusedError, StoreUncertainError
@@ -40,8 +41,14 @@ _TRANSIENT: Final = "TransientTransactionError"
 class MongoLink:
     """The database as seen with different read preferences, behind two circuits (reads, writes)."""
 
-    def __init__(self, settings: Settings, *, timeout_s: float | None = None) -> None:
-        """`timeout_s` overrides the setting, for jobs that may take their time."""
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        timeout_s: float | None = None,
+        listeners: Sequence[CommandListener] = (),
+    ) -> None:
+        """`timeout_s` overrides the setting, for jobs that may take long; `listeners` see all commands."""
         self._timeout_s = timeout_s or settings.mongo_timeout_s
         selection_ms = int(min(self._timeout_s, 10) * 800)
         self.client: AsyncMongoClient[Document] = AsyncMongoClient(
@@ -57,6 +64,7 @@ class MongoLink:
             heartbeatFrequencyMS=1000,
             maxPoolSize=64,
             tz_aware=True,
+            event_listeners=list(listeners),
         )
         self.db: AsyncDatabase[Document] = self.client[settings.mongo_database]
         self.primary_preferred = self.db.with_options(read_preference=ReadPreference.PRIMARY_PREFERRED)
@@ -92,7 +100,7 @@ class MongoLink:
             pause_s = min(pause_s * 2, 0.5)
 
     async def _run(self, operation: Coroutine[Any, Any, T], circuit: Circuit, *, within_s: float) -> T:
-        if not circuit.allows(time.monotonic()) and not self._looks_usable(circuit):
+        if not self._may_try(circuit):
             operation.close()
             wait_s = circuit.retry_after_s(time.monotonic())
             raise StoreRefusedError(STORE, "not available at the moment", retry_after_s=max(wait_s, 0.5))
@@ -110,10 +118,11 @@ class MongoLink:
         circuit.succeeded()
         return result
 
-    def _looks_usable(self, circuit: Circuit) -> bool:
-        """The driver's own monitors may have found a primary before the next probe is due."""
-        description = self.client.topology_description
-        return circuit is self._writes and description.has_writable_server()
+    def _may_try(self, circuit: Circuit) -> bool:
+        """While writes fail the driver's own monitors look for a primary: no caller has to wait for that."""
+        if circuit is self._writes and circuit.is_open:
+            return self.client.topology_description.has_writable_server()
+        return circuit.allows(time.monotonic())
 
 
 def meaning_of(error: Exception) -> StoreError | None:

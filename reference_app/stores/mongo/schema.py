@@ -32,8 +32,8 @@ COLLECTIONS: Final[dict[str, Collection]] = {
         "followerId",
         (
             IndexModel([("followerId", ASCENDING), ("followeeId", ASCENDING)], name="pair", unique=True),
-            _index("followeeId", "status", "createdAt", "followerId"),
-            _index("followerId", "status", "createdAt", "followeeId"),
+            _index("followeeId", "status", "createdAt", "_id"),
+            _index("followerId", "status", "createdAt", "_id"),
             _index("followeeId", "status", "updatedAt", "followerId"),
             _index("feedOwed", "updatedAt", partial={"feedOwed": True}),
             _index("countOwed", "updatedAt", partial={"countOwed": True}),
