@@ -38,7 +38,7 @@ async def hold(
         HealError: the undo did not take; the lease stays for `feedstorm heal`.
     """
     arsenal, book, name = arm(stack, home, wish.allowed_hosts), LeaseBook(home), wish.fault.name
-    reaper.start(home)
+    watcher = reaper.start(home)
     lease = Lease.draw(wish.fault, wish.role, held_for_s=wish.for_s, number=0)
     injecting = asyncio.create_task(
         asyncio.to_thread(inject, lease, wish.role, arsenal, book, random.Random(wish.seed))
@@ -55,3 +55,4 @@ async def hold(
             view.say(f"{name} on {healing.target}: {healing.stage} ({healing.detail})")
     if book.holds(lease):
         raise HealError("something is still broken; `feedstorm heal` can try again")
+    reaper.dismiss(watcher)

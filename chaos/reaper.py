@@ -15,7 +15,7 @@ from pathlib import Path
 from chaos.healing import heal
 from chaos.leases import Lease, LeaseBook, Owner
 from chaos.stacks import arm, attach
-from compose.embedded.processes import Process, spawn
+from compose.embedded.processes import Process, send, spawn
 
 _EVERY_S = 0.5
 _GIVES_UP_AFTER_S = 120.0
@@ -28,6 +28,11 @@ def start(home: Path) -> Process:
     logs.mkdir(parents=True, exist_ok=True)
     command = (sys.executable, "-m", "chaos.reaper", str(home), str(runner.pid), repr(runner.started))
     return spawn(command, env={}, cwd=Path.cwd(), log=logs / "reaper.log")
+
+
+def dismiss(reaper: Process) -> None:
+    """End a reaper whose runner has healed everything by itself."""
+    send(reaper, signal.SIGTERM)
 
 
 def watch(home: Path, runner: Owner) -> None:

@@ -82,7 +82,7 @@ class Runner:
         Raises:
             CouldNotRunError: the load did not begin. Nothing was injected.
         """
-        reaper.start(self._run.home)
+        self._reaper = reaper.start(self._run.home)
         background = [asyncio.create_task(self._watch.run())]
         ending: Ending = "aborted"
         swarm: Swarm | None = None
@@ -220,7 +220,9 @@ class Runner:
     ) -> None:
         """Heal, end the load, and close the history: in this order, and whatever came before."""
         why = "" if ending == "done" else f"the run was {ending}"
-        if not await self._performer.heal_everything(why):
+        if await self._performer.heal_everything(why):
+            reaper.dismiss(self._reaper)
+        else:
             self._note("something could not be healed; `feedstorm heal` can try again")
         self.record(End(self.clock.now(), ending))
         if swarm is not None:
