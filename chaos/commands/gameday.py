@@ -32,6 +32,8 @@ from chaos.stop import Stop
 from chaos.units import encode
 from results.report.write import HTML
 
+_READY_WITHIN_S = 60.0
+
 
 @click.command()
 @click.argument("plan", metavar="PLAN", required=False)
@@ -91,7 +93,8 @@ async def _hold(
         directory = records.create(request.runs, f"gameday_{plan.gameday}")
         day = Day.begin(plan, stack.kind)
         day.versions, day.stack_limits = stack.versions(), list(stack.limits)
-        await Host(plan, drills, request, Room(talk, view, console, stop), day, directory).lead()
+        room = Room(talk, view, console, stop, ready=lambda: stack.wait_ready(within_s=_READY_WITHIN_S))
+        await Host(plan, drills, request, room, day, directory).lead()
         return day, directory
 
 

@@ -6,6 +6,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from chaos.drill import Drill
 from chaos.gameday.plan import Plan, Station
 from results.history import write_atomically
 
@@ -73,9 +74,9 @@ class Day(msgspec.Struct):
             return 1
         return 0 if verdicts and all(verdict == "pass" for verdict in verdicts) else 3
 
-    def visit(self, station: Station, question: str) -> Stop:
+    def visit(self, station: Station, drill: Drill) -> Stop:
         """The record of the next station, which is filled as it goes."""
-        stop = Stop(station.drill, question, station.briefing, station.seed, began_at=now())
+        stop = Stop(drill.drill, drill.question, station.briefing, station.seed, began_at=now())
         self.stops.append(stop)
         return stop
 

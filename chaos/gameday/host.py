@@ -4,7 +4,7 @@ The record of the day is written after every step, so that a day that ends early
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +32,7 @@ from results import summary
 COULD_NOT_RUN = "could not run"
 SKIPPED = "skipped"
 _GO, _SKIP, _END = "", "s", "q"
+_AGAIN = "It could not be run. r tries again, Enter goes on:"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Room:
     view: View
     console: Console
     stop: Stop
+    ready: Callable[[], Awaitable[None]]
+    """Returns when every part of the stack does its work; raises StackError or NeverHappenedError."""
 
 
 class _DayIsOverError(Exception):
@@ -84,7 +87,7 @@ class Host:
     # -- one station ------------------------------------------------------------------------------
 
     async def _visit(self, number: int, station: Station, drill: Drill) -> None:
-        visit = self._day.visit(station, drill.question)
+        visit = self._day.visit(station, drill)
         self._show(f"{number} of {len(self._drills)}: {drill.drill}", station.briefing)
         self._say(drill.question, "bold")
         for expectation in station.expect:
@@ -95,6 +98,9 @@ class Host:
             return
         await self._drill(visit, station, drill)
         self.write()
+        while visit.verdict == COULD_NOT_RUN and (await self._ask(_AGAIN)).lower() == "r":
+            await self._drill(visit, station, drill)
+            self.write()
         await self._look_back(visit, station)
         self.write()
 
@@ -127,6 +133,8 @@ class Host:
     async def _run(self, visit: Visit, request: Request, stop: Stop) -> Finished | None:
         """None if there is nothing to judge; why is in the record, and the day goes on."""
         try:
+            with self._room.view.step("waiting until every part does its work"):
+                await stop.guard(_await(self._room.ready))
             return await run_drill(request, self._room.view, stop)
         except InterruptedRunError:
             visit.verdict, visit.aborted = COULD_NOT_RUN, True
@@ -207,3 +215,7 @@ class Host:
 
     def _say(self, text: str, style: str = "") -> None:
         self._room.console.print(Text(text, style=style), soft_wrap=True)
+
+
+async def _await(ready: Callable[[], Awaitable[None]]) -> None:
+    await ready()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from chaos.live import PlainView, View
 from chaos.runner import Ending
 from chaos.session import Finished, Request
 from chaos.stop import Stop
+from compose.waiting import NeverHappenedError
 from results.quality import Quality
 from results.verdict import AuditSums, Recoveries, Verdict
 
@@ -72,6 +74,10 @@ class Stage:
         return Finished(verdict, ending, request.runs / verdict.run, request.runs / "report.html")
 
 
+async def _at_once() -> None:
+    """The stack is always ready."""
+
+
 @asynccontextmanager
 async def a_day(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, talk: Talk, stage: Stage, stop: Stop | None = None
@@ -80,7 +86,7 @@ async def a_day(
     console = Console(file=StringIO(), width=100)
     request = Request(drill=DRILLS[0], seed=1, home=tmp_path, runs=tmp_path)
     day = Day.begin(PLAN, "embedded")
-    room = Room(talk, PlainView(console), console, stop or Stop())
+    room = Room(talk, PlainView(console), console, stop or Stop(), ready=_at_once)
     yield Host(PLAN, DRILLS, request, room, day, tmp_path), day
 
 
@@ -158,6 +164,31 @@ async def test_a_drill_that_cannot_run_does_not_end_the_day(
         await host.lead()
     assert (day.stops[0].verdict, day.stops[0].why) == ("could not run", ["the swarm did not come"])
     assert (day.stops[1].verdict, day.exit_code) == ("pass", 3)
+
+
+async def test_what_could_not_run_can_be_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stage = Stage(CouldNotRunError("not yet"), CouldNotRunError("not yet"), "pass", "pass")
+    people = People(["", "r", "r", "it took three", "", "", "", "", "", ""])
+    async with a_day(monkeypatch, tmp_path, people, stage) as (host, day):
+        await host.lead()
+    assert [stop.verdict for stop in day.stops] == ["pass", "pass"]
+    assert not stage.outcomes
+
+
+async def test_a_stack_that_is_not_ready_is_no_place_for_a_drill(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stage = Stage()
+    async with a_day(monkeypatch, tmp_path, Silence(), stage) as (host, day):
+
+        async def never() -> None:
+            raise NeverHappenedError("api1 becoming ready", 60, "refused")
+
+        host._room = replace(host._room, ready=never)
+        await host.lead()
+    assert [stop.verdict for stop in day.stops] == ["could not run", "could not run"]
+    assert "api1 becoming ready did not happen within 60 s" in day.stops[0].why[0]
+    assert stage.seeds == []
 
 
 async def test_a_station_can_be_skipped_and_the_day_ended(
