@@ -11,7 +11,7 @@ from types import FrameType
 
 from secantus.server import SecantusDBServer
 
-from compose.embedded.mongo import store_repairs
+from compose.embedded.mongo import repairs
 from compose.embedded.ports import LOOPBACK, is_free
 
 MOST_CONNECTIONS = 2_000
@@ -34,7 +34,7 @@ def main() -> None:
 def run(port: int, directory: str, *, repaired: bool = True) -> None:
     """Serve until SIGTERM."""
     if repaired:
-        store_repairs.apply()
+        repairs.apply()
     server = SecantusDBServer(
         host=LOOPBACK,
         port=port,

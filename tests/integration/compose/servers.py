@@ -157,8 +157,8 @@ def replica_set(directory: Path, *, election_s: float = 1.0) -> Iterator[Replica
 
 def with_secantus(code: str, *, repaired: bool) -> Any:
     """Run Python code that sees SecantusDB stock or repaired; returns the JSON that it prints."""
-    head = "from compose.embedded.mongo import store_repairs\nimport json, time\n"
-    head += "store_repairs.apply()\n" if repaired else ""
+    head = "from compose.embedded.mongo import repairs\nimport json, time\n"
+    head += "repairs.apply()\n" if repaired else ""
     done = subprocess.run(
         [sys.executable, "-c", head + code], capture_output=True, text=True, timeout=60, check=False
     )

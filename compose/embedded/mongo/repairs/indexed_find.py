@@ -1,13 +1,13 @@
 """Answering a page - equality, perhaps a range or one `$in`, a sort, a limit - by walking along an index.
 
-Used by `store_repairs.pages_stop_at_their_limit`. An index entry is the encoded values of the index's
+Used by `finding.pages_stop_at_their_limit`. An index entry is the encoded values of the index's
 fields, joined by a separator, in byte order. A query turns into spans of such bytes that hold every
 match (they may hold more: the filter is applied to each document), in the order of the sort. Where that
 cannot be had for certain, there is no page, and the caller does it the slow way.
 """
 
 import heapq
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -166,6 +166,8 @@ def _route(
     # What is pinned to one value needs no sorting; a sort by the $in's own field does.
     rest = [(name, int(way)) for name, way in sort.items() if name not in names[:pinned] or name == choice]
     ranged = names[pinned] if pinned < len(names) and names[pinned] in conditions.ranges else None
+    if ranged and fields[ranged] == -1 and _has_variable_length(conditions.ranges[ranged].values()):
+        ranged = None  # upside down, what begins with a bound lies on the wrong side of it
     behind = [(name, fields[name]) for name in names[pinned : pinned + len(rest)]]
     opposite = [(name, -way) for name, way in behind]
     if rest not in (behind, opposite) or (not pinned and ranged is None and not rest):
@@ -232,12 +234,16 @@ def _documents(storage: Any, query: Query, route: Route, ranges: Sequence[Span])
             document = bson.decode(store._unframe_doc_value(bytes(documents.get_value()))[1])
             if not matches(document, query.filter, vars=query.let):
                 continue
-            if any(isinstance(document.get(name), _VARIABLE_LENGTH) for name in unsure):
+            if _has_variable_length(map(document.get, unsure)):
                 return None
             found.append(document)
             if len(found) == query.wanted:
                 break
     return found
+
+
+def _has_variable_length(values: Iterable[Any]) -> bool:
+    return any(isinstance(value, _VARIABLE_LENGTH) for value in values)
 
 
 def _merged(walks: list[Entries], *, backwards: bool) -> Entries:
