@@ -16,9 +16,9 @@ from compose.embedded.state import MemberRecord, StackFile, StackRecord
 from compose.stack import Component, StackError, State
 from compose.waiting import NeverHappenedError, wait_until
 
-SERVICES_WITHIN_S = 60.0
-INIT_WITHIN_S = 60.0
-APP_WITHIN_S = 60.0
+SERVICES_WITHIN_S = 120.0
+INIT_WITHIN_S = 120.0
+APP_WITHIN_S = 120.0
 PROBE_EVERY_S = 0.1
 LOG_LINE_CHARS = 300
 LOG_LINES = 10  # looked at for why a member ended
