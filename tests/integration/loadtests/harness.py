@@ -1,5 +1,6 @@
 """Starts a stub app and a swarm as processes, and reads what the swarm has written. Everything is bounded."""
 
+import itertools
 import os
 import signal
 import socket
@@ -31,12 +32,14 @@ from results.history import (
 from results.latency import Buckets, count, merge
 
 ROOT = Path(__file__).parents[3]
+_PORTS = itertools.count()
 POPULATION = "users=300,celebrities=1,celebrity_followers=150"
 
 
 def free_port() -> int:
-    """A port below the ephemeral range that nobody listens on now."""
-    for port in range(20_000 + os.getpid() * 7 % 9_000, 32_000, 13):
+    """A port below the ephemeral range that nobody listens on now; another one each time."""
+    for _ in range(500):
+        port = 20_000 + (os.getpid() * 7 + next(_PORTS) * 13) % 12_000
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
