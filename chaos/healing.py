@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from chaos.capabilities import OURS, CanDisturb
 from chaos.leases import Grip, Lease, LeaseBook
 from chaos.targets import Arsenal
 from results.history import EVENTS, Event, FaultStage, Log
@@ -124,3 +125,23 @@ def _record(lease: Lease, stage: FaultStage, members: list[str], detail: str) ->
         log.append(FaultEvent(t, lease.id, lease.fault, lease.on, members, stage, detail))
     finally:
         log.close()
+
+
+def remove_stray_toxics(arsenal: Arsenal, book: LeaseBook) -> list[tuple[str, str]]:
+    """Remove toxics of ours that no lease speaks of, because its file was lost; others' are left alone.
+
+    Returns (link, toxic) of each. Raises CannotInjectError if the proxy cannot be asked.
+    """
+    if not isinstance(arsenal.links, CanDisturb):
+        return []
+    with book.locked():
+        spoken_for = {name for lease in book.all() for grip in lease.grips for name in grip.undo.values()}
+        strays = [
+            (link.name, toxic)
+            for link in arsenal.stack.links
+            for toxic in sorted(arsenal.links.toxics(link.name) - spoken_for)
+            if toxic.startswith(OURS)
+        ]
+        for link_name, toxic in strays:
+            arsenal.links.remove_toxic(link_name, toxic)
+    return strays

@@ -15,7 +15,7 @@ from pathlib import Path
 from chaos import roles, rundir
 from chaos.drill import Drill, Population, StackWishes
 from chaos.errors import CouldNotRunError
-from chaos.healing import heal
+from chaos.healing import heal, remove_stray_toxics
 from chaos.leases import LeaseBook
 from chaos.live import View
 from chaos.runner import Ending, Run, Runner
@@ -194,7 +194,7 @@ async def populate(
 
 
 async def clear_leftovers(home: Path, arsenal: Arsenal, view: View) -> None:
-    """Heal what a run that was killed has left behind."""
+    """Heal what a run that was killed has left behind. Raises CouldNotRunError if that fails."""
     book = LeaseBook(home)
     orphans = [lease for lease in book.all() if lease.why_overdue()]
     for healing in await asyncio.to_thread(heal, orphans, arsenal, book, "left behind by an earlier run"):
@@ -204,6 +204,8 @@ async def clear_leftovers(home: Path, arsenal: Arsenal, view: View) -> None:
                 f"{healing.lease.fault} on {healing.target} is left from an earlier run and could not be "
                 f"healed: {healing.detail}; take the stack down with `feedstorm down`"
             )
+    for link, toxic in await asyncio.to_thread(remove_stray_toxics, arsenal, book):
+        view.say(f"left behind by an earlier run: {toxic} on {link}: removed")
 
 
 def refuse_unknown_roles(request: Request, arsenal: Arsenal) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -125,6 +126,14 @@ def test_a_change_that_is_accepted_and_not_made_is_an_error(
 ) -> None:
     with liar(answer) as url, pytest.raises(CannotInjectError, match=words):
         act(ToxiproxyDriver(url))
+
+
+def test_a_control_call_that_hangs_is_an_error_within_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chaos.drivers.toxiproxy._TIMEOUT_S", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        driver = ToxiproxyDriver(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(CannotInjectError, match="failed: ReadTimeout"):
+            driver.cut(LINK)
 
 
 @contextmanager

@@ -1,13 +1,17 @@
 import random
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from chaos.capabilities import OURS
 from chaos.errors import CannotInjectError
 from chaos.faults import make
-from chaos.healing import heal
+from chaos.healing import heal, remove_stray_toxics
 from chaos.injection import Injected, inject
 from chaos.leases import Lease, LeaseBook, Owner
 from chaos.reaper import heal_overdue
@@ -192,3 +196,40 @@ def test_fakes_are_stacks(tmp_path: Path) -> None:
 
     stack: Stack = FakeStack(tmp_path)
     assert stack.primary() == "mongo2"
+
+
+def test_toxics_of_ours_without_a_lease_are_found_by_their_name_and_no_others(bench: Bench) -> None:
+    bench.links.on_links["api->redis"] = {"theirs": "latency", f"{OURS}07-latency-dead": "latency"}
+    kept = bench.put("latency", "link:worker->redis", delay="200ms")
+    assert remove_stray_toxics(bench.arsenal, bench.book) == [("api->redis", f"{OURS}07-latency-dead")]
+    assert bench.links.toxics("api->redis") == {"theirs"}
+    assert len(bench.links.toxics("worker->redis")) == 1, "what a lease speaks of is in force, not a leftover"
+    bench.heal(kept)
+
+
+FAULTS_AND_ROLES = st.tuples(
+    st.sampled_from(["kill", "stop", "pause"]), st.sampled_from(["redis", "mongo:mongo1"])
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(st.lists(FAULTS_AND_ROLES, min_size=1, max_size=6), st.randoms(use_true_random=False))
+def test_any_faults_healed_in_any_order_leave_a_whole_stack(
+    tmp_path_factory: pytest.TempPathFactory, faults: list[tuple[str, str]], rng: random.Random
+) -> None:
+    bench = Bench(tmp_path_factory.mktemp("bench"))
+    in_force: list[Injected] = []
+    for fault, role in faults:
+        with suppress(CannotInjectError):  # what is down cannot be killed or frozen, and is left as it is
+            in_force.append(bench.put(fault, role))
+    rng.shuffle(in_force)
+    while in_force:
+        bench.heal(in_force.pop())
+        for name in ("redis", "mongo1"):
+            assert bench.stack.control.state(name) == _expected(name, in_force)
+    assert bench.book.all() == []
+
+
+def _expected(name: str, in_force: list[Injected]) -> State:
+    holds = {each.fault.hold for each in in_force if name in each.lease.targets}
+    return State.DOWN if "down" in holds else State.PAUSED if "frozen" in holds else State.RUNNING
