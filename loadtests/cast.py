@@ -1,11 +1,14 @@
 """Who plays the arrivals: users of the mix, each doing one task at a time."""
 
+import logging
 import random
 from bisect import bisect
 from itertools import accumulate
 from typing import Any
 
 from locust import User
+
+logger = logging.getLogger(__name__)
 
 
 class Cast:
@@ -14,6 +17,7 @@ class Cast:
     def __init__(self, environment: Any, mix: dict[type[User], float], rng: random.Random) -> None:
         self._environment, self._rng = environment, rng
         self._classes, self._weights = list(mix), list(accumulate(mix.values()))
+        self._told = False
         self._off_stage: dict[type[User], list[User]] = {kind: [] for kind in mix}
 
     def play(self, intended: float) -> None:
@@ -28,6 +32,9 @@ class Cast:
             perform: Any = rng.choice(user.tasks)  # a function: task sets were refused
             perform(user)
         except Exception as error:
+            if not self._told:  # once with its traceback; they are all counted
+                self._told = True
+                logger.exception("%s: a task has failed", kind.__name__)
             self._environment.events.user_error.fire(
                 user_instance=user, exception=error, tb=error.__traceback__
             )

@@ -33,15 +33,20 @@ class Collector:
         self._began, self._ended = clock.now(), 0.0
         self.exceptions: list[str] = []
         self.unwritten = ""
+        self._closed = False
         self._watch = gevent.spawn(self._keep_watch)
 
     def on_report(self, report: Report) -> None:
+        if self._closed:
+            return  # a worker that comes back after the end
         self._note(self.roll.heard(report.worker, self._clock.now(), report.sent, report.abandoned))
         for line in report.series.splitlines():
             self.summary.add(_DECODER.decode(line))
         self._append(series=report.series, staleness=report.staleness, ledger=report.ledger)
 
     def on_done(self, done: Done) -> None:
+        if self._closed:
+            return
         if done.detail:
             self.exceptions.append(f"{done.worker}: {done.detail}")
         self._note(self.roll.done(done.worker, self._clock.now(), done.sent, done.abandoned, done.detail))
@@ -72,7 +77,10 @@ class Collector:
             gevent.sleep(0.02)
 
     def close(self) -> None:
-        """No more rows. Says what the run was worth."""
+        """No more rows. Says what the run was worth, once."""
+        if self._closed:
+            return
+        self._closed = True
         self._watch.kill()
         self._journal.close()
         self._say("\n".join(["", *self.summary.lines(), *self._troubles()]))

@@ -41,7 +41,8 @@ class Sender:
         self._recorder = Recorder(clock, self._traffic, self.worker, arrival=settings.arrival)
         self._ledger = Ledger(clock, self.worker)
         rng = random.Random(f"{settings.seed}:{index}")
-        self.workload = Workload(settings, clock, self._ledger, rng, self.worker, index)
+        workers = max(1, environment.parsed_options.expect_workers)
+        self.workload = Workload(settings, clock, self._ledger, rng, self.worker, index, workers)
         self._scheduler: Scheduler | None = None
         self._executor: Executor | None = None
         self._background: list[gevent.Greenlet] = []

@@ -172,6 +172,8 @@ class Swarm:
         except KeyboardInterrupt:
             self._stop_draining()
             self._drain()
+        if self._collector is not None:
+            self._collector.close()
 
     def _drain(self) -> None:
         if self._collector is not None:
@@ -211,8 +213,6 @@ class Swarm:
             gevent.sleep(120)  # the other one ends the process
         self._quitting = True
         self._stop_runner()
-        if self._collector is not None:
-            self._collector.close()
         if not self._is_worker and self._environment.process_exit_code is None:
             self._environment.process_exit_code = self._exit_code()
         self._quitting = self._is_worker or self._signals.first is not None

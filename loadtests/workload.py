@@ -29,6 +29,7 @@ class Workload:
     rng: random.Random
     worker: str
     index: int = 0
+    workers: int = 1
     posts: HotPosts = field(default_factory=HotPosts)
     staleness: list[StalenessSample] = field(default_factory=list)
     probes: Group = field(default_factory=Group)

@@ -156,15 +156,14 @@ class StalenessProbe(FeedUser):
         if not self._pairs:
             return None
         pair = self._pairs.popleft()
-        before = self.api.follower_count(pair.follower, pair.followee)
         call = self.api.unfollow if pair.following else self.api.follow
-        answer = call(pair.follower, pair.followee) if before is not None else None
+        answer = call(pair.follower, pair.followee)
         if answer is not None:
             pair.following = answer.following
-        if before is None or answer is None or not answer.changed:
+        if answer is None or not answer.changed:  # not changed: an earlier write, or run, had done it
             self._pairs.append(pair)
             return None
-        acknowledged, expected = self.now(), before + (1 if pair.following else -1)
+        acknowledged, expected = self.now(), 1 if pair.following else 0  # nobody else follows a spare
 
         def look() -> bool | None:
             count = self.api.follower_count(pair.follower, pair.followee)
@@ -184,7 +183,8 @@ class StalenessProbe(FeedUser):
         """This worker's part of the spares, two by two."""
         spares = [self.population.user_id(index) for index in self.population.spares]
         pairs = [Pair(a, b) for a, b in zip(spares[::2], spares[1::2], strict=False)]
-        mine = pairs[self.workload.index % 4 :: 4]
+        workers = self.workload.workers
+        mine = pairs[self.workload.index % workers :: workers]
         self.rng.shuffle(mine)
         return mine
 

@@ -12,6 +12,7 @@ import pytest
 from tests.integration.loadtests.harness import Stub, free_port, run_swarm, swarm
 
 SHORT = ("--arrivals", "20", "-t", "5", "--probes", "none", "--drain", "1")
+CLOSED = ("-u", "5", "-r", "10", *SHORT[2:])  # asks for no rate, so none can be missed on a busy machine
 OWN_USER = """
     from locust import events, task
     from loadtests import swarm
@@ -32,9 +33,9 @@ def own_locustfile(directory: Path, body: str) -> Path:
 
 
 def test_a_clean_run_is_0_and_failed_ops_are_1(stub: Stub, tmp_path: Path) -> None:
-    assert run_swarm(tmp_path / "clean", stub.url, *SHORT).code == 0
+    assert run_swarm(tmp_path / "clean", stub.url, *CLOSED).code == 0
     stub.behave(fail_every=3)
-    failing = run_swarm(tmp_path / "failing", stub.url, *SHORT)
+    failing = run_swarm(tmp_path / "failing", stub.url, *CLOSED)
     assert failing.code == 1
     assert failing.outcomes()["failed"] > 0
     judged = run_swarm(tmp_path / "judged", stub.url, *SHORT, env={"FEEDSTORM_PARENT": str(os.getpid())})
@@ -42,7 +43,7 @@ def test_a_clean_run_is_0_and_failed_ops_are_1(stub: Stub, tmp_path: Path) -> No
 
 
 def test_a_port_where_nobody_listens_is_failed_ops(tmp_path: Path) -> None:
-    run = run_swarm(tmp_path, f"http://127.0.0.1:{free_port()}", *SHORT)
+    run = run_swarm(tmp_path, f"http://127.0.0.1:{free_port()}", *CLOSED)
     assert run.code == 1
     assert run.outcomes()["failed"] == run.why()["connection refused"] > 0
     assert run.outcomes()["unknown"] == 0
