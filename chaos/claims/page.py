@@ -104,6 +104,6 @@ def _titled(figure: Any, title: str) -> Any:
 
 def _drawn(figure: Any) -> str:
     html: str = figure.to_html(
-        full_html=False, include_plotlyjs=False, config={"displaylogo": False, "responsive": True}
+        full_html=False, include_plotlyjs=False, config={"displayModeBar": False, "responsive": True}
     )
     return html
