@@ -137,14 +137,18 @@ class LeaseBook:
         return self._path(lease).exists()
 
     def all(self) -> list[Lease]:
-        """Every lease in force, the oldest first."""
+        """Every lease in force, the oldest first; see `unreadable` for files that are none."""
         found = []
         for path in self._directory.glob("*.json"):
             try:
-                found.append(msgspec.json.decode(path.read_bytes(), type=Lease))
-            except FileNotFoundError:
-                continue  # healed by somebody else between the listing and the reading
+                found.append(_read(path))
+            except (FileNotFoundError, msgspec.DecodeError):
+                continue  # healed by somebody else meanwhile; or none of ours, which must not stop the others
         return sorted(found, key=lambda lease: lease.made_at)
+
+    def unreadable(self) -> list[Path]:
+        """Files among the leases that cannot be read as one: nobody knows what to undo for them."""
+        return [path for path in sorted(self._directory.glob("*.json")) if _is_unreadable(path)]
 
     def _path(self, lease: Lease) -> Path:
         return self._directory / f"{lease.id}.json"
@@ -155,3 +159,17 @@ class LeaseBook:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _read(path: Path) -> Lease:
+    return msgspec.json.decode(path.read_bytes(), type=Lease)
+
+
+def _is_unreadable(path: Path) -> bool:
+    try:
+        _read(path)
+    except FileNotFoundError:
+        return False
+    except msgspec.DecodeError:
+        return True
+    return False

@@ -59,7 +59,7 @@ def heal_overdue(home: Path, book: LeaseBook) -> None:
         if why := lease.why_overdue():
             overdue.setdefault(why, []).append(lease)
     for why, leases in overdue.items():
-        try:
+        try:  # whatever is the matter with one stack or one lease, the reaper stays
             stack = attach(home)
             arsenal = arm(stack, home) if stack is not None else None
             healings = heal(leases, arsenal, book, why=f"by the reaper: {why}")

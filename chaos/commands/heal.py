@@ -30,8 +30,10 @@ _READY_WITHIN_S = 45.0
 def heal(home: Path, dry_run: bool) -> None:
     """Undo every fault that is in force, and see that it took. Safe to repeat."""
     book = LeaseBook(home)
-    leases = book.all()
-    if not leases:
+    leases, unreadable = book.all(), book.unreadable()
+    if unreadable:
+        click.echo(f"cannot be read as a lease: {', '.join(map(str, unreadable))}")
+    if not leases and not unreadable:
         click.echo("nothing to heal")
         return
     if dry_run:
@@ -44,8 +46,10 @@ def heal(home: Path, dry_run: bool) -> None:
     for healing in healings:
         click.echo(f"{healing.lease.fault} on {healing.target}: {healing.stage} ({healing.detail})")
     failed = [healing for healing in healings if healing.stage == "heal_failed"]
-    if failed:
-        raise HealError(f"{len(failed)} could not be healed; `feedstorm down` takes the whole stack away")
+    if failed or unreadable:
+        raise HealError(
+            f"{len(failed) + len(unreadable)} not healed; `feedstorm down` takes the whole stack away"
+        )
     if stack is not None:
         names = {healing.target for healing in healings} & {member.name for member in stack.members}
         _see_ready(lambda: stack.wait_ready(tuple(sorted(names)), within_s=_READY_WITHIN_S), names)

@@ -41,6 +41,11 @@ def seed(
 ) -> None:
     """Fill the stack that is up with people who follow each other."""
     population = Population(users, celebrities, celebrity_followers, follows_mean)
+    if celebrity_followers >= users:
+        raise UsageError(
+            f"{users} users cannot be {celebrity_followers} followers of one of them: "
+            f"--celebrity-followers must be below --users"
+        )
     stack = stack_that_is_up(home)
 
     async def work(view: View, stop: Stop) -> None:

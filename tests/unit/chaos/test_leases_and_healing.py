@@ -191,6 +191,15 @@ def test_a_lease_reads_back_as_it_was_written(bench: Bench) -> None:
     assert msgspec.json.decode(msgspec.json.encode(lease), type=Lease) == lease
 
 
+def test_a_file_that_is_no_lease_keeps_no_other_from_being_healed(bench: Bench) -> None:
+    injected = bench.put("kill", "redis")
+    broken = bench.home / "leases" / "00-broken.json"
+    broken.write_text('{"id": ')
+    assert [lease.id for lease in bench.book.all()] == [injected.lease.id]
+    assert bench.book.unreadable() == [broken]
+    assert bench.heal(injected) == ["redis healed"]
+
+
 def test_fakes_are_stacks(tmp_path: Path) -> None:
     from compose.stack import Stack
 
