@@ -22,6 +22,7 @@ from results.history import Abort, End, Note, Phase
 from results.proof import ProofResult
 from results.quality import Quality
 from results.recovery import BAD_ERROR_RATE
+from results.staleness import staleness_of
 from results.targets import MIN_OPS, Target, TargetResult
 from results.words import number, percent, plural
 
@@ -119,6 +120,14 @@ def of_quality(quality: Quality) -> Iterator[Judgement]:
     """Was the load what was planned?"""
     for reason in quality.reasons():
         yield doubt(reason)
+
+
+def of_clocks(facts: Facts) -> Iterator[Judgement]:
+    """Was staleness measured on one clock?"""
+    negative = staleness_of(facts.staleness, {sample.path for sample in facts.staleness}).negative
+    if negative:
+        samples = plural(negative, "staleness sample")
+        yield doubt(f"clock skew: {samples} below 0 s, so two clocks were compared")
 
 
 def of_baseline(facts: Facts, targets: Sequence[Target]) -> Iterator[Judgement]:

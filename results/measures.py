@@ -42,24 +42,51 @@ def groups_of(op: str) -> frozenset[str]:
     return frozenset(groups)
 
 
-@dataclass
-class Window:
-    """What became of one group's ops that were meant to start in [`from_s`, `to_s`).
+@dataclass(slots=True)
+class OpCounts:
+    """One op in one second, all workers and users together."""
 
-    `shed` are the deliberate 503s among `failed`; `stale` the answers that admitted to be stale;
-    `why` counts the errors by category.
-    """
-
-    group: str
-    from_s: float
-    to_s: float
     ok: int = 0
     failed: int = 0
     unknown: int = 0
     shed: int = 0
     stale: int = 0
     why: Counter[str] = field(default_factory=Counter)
-    _latencies: dict[LatencyOf, Buckets] = field(default_factory=dict, repr=False)
+    latencies: dict[LatencyOf, Buckets] = field(default_factory=dict)
+
+    def add(self, row: OpSecond) -> None:
+        self.ok += self._take("ok", row.ok)
+        self.failed += self._take("failed", row.failed)
+        self.unknown += self._take("unknown", row.unknown)
+        self._take("service", row.service)
+        self.shed += row.shed
+        self.stale += row.stale
+        if row.why:
+            self.why.update(row.why)
+
+    def _take(self, of: LatencyOf, buckets: Buckets) -> int:
+        if buckets:
+            self.latencies[of] = latency.merge((self.latencies.get(of, {}), buckets))
+        return sum(buckets.values())
+
+
+class Window:
+    """What became of one group's ops that were meant to start in [`from_s`, `to_s`).
+
+    `shed` are the deliberate 503s among `failed`; `stale` the answers that admitted to be stale;
+    `why` counts the errors by category. Counting is quick; latencies are merged when they are asked for.
+    """
+
+    def __init__(self, group: str, from_s: float, to_s: float, parts: Iterable[OpCounts] = ()) -> None:
+        self.group, self.from_s, self.to_s = group, from_s, to_s
+        self._parts = list(parts)
+        self.ok = self.failed = self.unknown = self.shed = self.stale = 0
+        for part in self._parts:
+            self.ok += part.ok
+            self.failed += part.failed
+            self.unknown += part.unknown
+            self.shed += part.shed
+            self.stale += part.stale
 
     @property
     def n(self) -> int:
@@ -85,50 +112,40 @@ class Window:
         """Ops that succeeded, per second."""
         return self.ok / (self.to_s - self.from_s) if self.to_s > self.from_s else 0.0
 
+    @property
+    def why(self) -> Counter[str]:
+        return sum((part.why for part in self._parts if part.why), Counter())
+
     def quantile(self, q: float, of: LatencyOf = "ok") -> float | None:
         """Latency in seconds from the intended start; of the successful ops, unless said otherwise.
 
         `of="service"` counts from the actual send, whatever the outcome.
         """
-        if of == "all":
-            parts = [self._latencies.get(outcome, {}) for outcome in ("ok", "failed", "unknown")]
-            return latency.quantile(latency.merge(parts), q)
-        return latency.quantile(self._latencies.get(of, {}), q)
+        return latency.quantile(self.histogram(of), q)
 
-    def histogram(self, of: OutcomeName) -> Buckets:
-        """The latencies of one outcome, from the intended start."""
-        return dict(self._latencies.get(of, {}))
-
-    def add(self, row: OpSecond) -> None:
-        """Count one row, whatever its second and op."""
-        self.ok += self._merge("ok", row.ok)
-        self.failed += self._merge("failed", row.failed)
-        self.unknown += self._merge("unknown", row.unknown)
-        self._merge("service", row.service)
-        self.shed += row.shed
-        self.stale += row.stale
-        self.why.update(row.why)
-
-    def _merge(self, of: LatencyOf, buckets: Buckets) -> int:
-        if not buckets:
-            return 0
-        whole = self._latencies.setdefault(of, {})
-        for bucket, count in buckets.items():
-            whole[bucket] = whole.get(bucket, 0) + count
-        return sum(buckets.values())
+    def histogram(self, of: LatencyOf) -> Buckets:
+        """All latencies of one outcome, or of every one (`"all"`)."""
+        kinds: tuple[LatencyOf, ...] = ("ok", "failed", "unknown") if of == "all" else (of,)
+        return latency.merge(
+            part.latencies[kind] for part in self._parts for kind in kinds if kind in part.latencies
+        )
 
 
 class Series:
-    """The op rows of a run by second, without those of the staleness probe."""
+    """The ops of a run by second, without those of the staleness probe."""
 
     def __init__(self, rows: Iterable[SeriesRow] = ()) -> None:
-        self._seconds: dict[int, list[OpSecond]] = {}
+        self._seconds: dict[int, dict[str, OpCounts]] = {}
         self.add(rows)
 
     def add(self, rows: Iterable[SeriesRow]) -> None:
         for row in rows:
             if isinstance(row, OpSecond) and row.user != PROBE_USER:
-                self._seconds.setdefault(row.t, []).append(row)
+                ops = self._seconds.setdefault(row.t, {})
+                counts = ops.get(row.op)
+                if counts is None:
+                    counts = ops[row.op] = OpCounts()
+                counts.add(row)
 
     def forget(self, before_s: float) -> None:
         """Drop the seconds before `before_s`, so that a long watch stays small."""
@@ -143,22 +160,19 @@ class Series:
     @property
     def ops(self) -> list[str]:
         """The names of the ops that occur, sorted."""
-        return sorted({row.op for rows in self._seconds.values() for row in rows})
+        return sorted({op for ops in self._seconds.values() for op in ops})
 
     def window(self, group: str, from_s: float, to_s: float) -> Window:
         """The ops of `group` whose second lies in [`from_s`, `to_s`). `group` can also be an op's name."""
-        window = Window(group, from_s, to_s)
-        for row in self._rows(from_s, to_s):
-            if row.op == group or group in groups_of(row.op):
-                window.add(row)
-        return window
+        return Window(group, from_s, to_s, self._parts(group, from_s, to_s))
 
     def bins(self, group: str, from_s: int, to_s: int, width_s: int = 1) -> list[Window]:
         """Consecutive windows of `width_s` seconds that cover [`from_s`, `to_s`)."""
         starts = range(from_s, to_s, width_s)
         return [self.window(group, start, min(start + width_s, to_s)) for start in starts]
 
-    def _rows(self, from_s: float, to_s: float) -> Iterator[OpSecond]:
-        first, end = max(ceil(from_s), 0), ceil(min(to_s, self.end_s))
-        for second in range(first, end):
-            yield from self._seconds.get(second, ())
+    def _parts(self, group: str, from_s: float, to_s: float) -> Iterator[OpCounts]:
+        for second in range(max(ceil(from_s), 0), ceil(to_s)):
+            for op, counts in self._seconds.get(second, {}).items():
+                if op == group or group in groups_of(op):
+                    yield counts

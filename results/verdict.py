@@ -18,6 +18,7 @@ from results.judgements import (
     Outcome,
     of_audit,
     of_baseline,
+    of_clocks,
     of_drifts,
     of_faults,
     of_proofs,
@@ -31,6 +32,7 @@ from results.proof import ProofResult, parse_proof
 from results.quality import Quality, quality_of
 from results.recovery import Recovery, recovery_of
 from results.targets import Target, TargetResult, parse_target, recovery_rule
+from results.urls import shown
 from results.words import plural
 from results.worst import WorstWindow, worst_windows
 
@@ -105,6 +107,7 @@ def judge(history: History, audit: AuditReport | None) -> Verdict:
         *course,
         *of_faults(facts, drill, early=early),
         *of_quality(quality),
+        *of_clocks(facts),
         *of_baseline(facts, targets),
         *of_proofs(proofs, early=early),
         *of_targets(results, early=early),
@@ -147,7 +150,7 @@ def _reasons(judgements: Sequence[Judgement]) -> list[str]:
     against = [judgement for judgement in judged if judgement.outcome is not Outcome.PASS]
     if not against:
         return ["nothing was judged: the drill names no target and no invariant"]
-    return [judgement.why for judgement in sorted(against, key=lambda each: -each.outcome)]
+    return [shown(judgement.why) for judgement in sorted(against, key=lambda each: -each.outcome)]
 
 
 def _sums(audit: AuditReport | None) -> AuditSums:

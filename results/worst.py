@@ -6,7 +6,6 @@ import msgspec
 
 from results.facts import KEPT_S, Facts
 from results.history import PhaseName
-from results.measures import Window
 from results.targets import MIN_OPS
 
 
@@ -30,18 +29,22 @@ def worst_windows(facts: Facts, groups: Iterable[str]) -> list[WorstWindow]:
 
 
 def worst_window(facts: Facts, group: str, phase: PhaseName) -> WorstWindow | None:
-    """Windows with too few ops to mean anything are passed over, unless there are no others."""
+    """By error rate; where there are no errors, the one around the slowest second.
+
+    Windows with too few ops to mean anything are passed over, unless there are no others.
+    """
     begin, end = facts.seconds_of(phase) or (0, 0)
     starts = range(begin, max(begin + 1, end - KEPT_S + 1))
     windows = [facts.series.window(group, start, min(start + KEPT_S, end)) for start in starts]
     windows = [window for window in windows if window.n >= MIN_OPS] or [w for w in windows if w.n]
     if not windows:
         return None
-    worst = max(windows, key=_badness)
+    worst = max(windows, key=lambda window: window.error_rate or 0.0)
+    if not worst.errors:
+        seconds = facts.series.bins(group, begin, end)
+        slowest = max(seconds, key=lambda second: second.quantile(1) or 0.0).from_s
+        around = [window for window in windows if window.from_s <= slowest < window.to_s] or [worst]
+        worst = max(around, key=lambda window: window.quantile(0.99) or 0.0)
     return WorstWindow(
         group, phase, worst.from_s, worst.to_s, worst.error_rate or 0.0, worst.quantile(0.99), worst.n
     )
-
-
-def _badness(window: Window) -> tuple[float, float]:
-    return window.error_rate or 0.0, window.quantile(0.99) or 0.0

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from results.history import Abort, End, Event, Fault, MemberChange, Note, Phase, Topology
+from results.urls import shown
 
 STAGES = {
     "inject": "injected",
@@ -21,7 +22,7 @@ class EventLine(NamedTuple):
 
 
 def event_lines(events: Iterable[Event]) -> list[EventLine]:
-    return [EventLine(f"{event.t:.1f} s", _text(event)) for event in events]
+    return [EventLine(f"{event.t:.1f} s", shown(_text(event))) for event in events]
 
 
 def _text(event: Event) -> str:

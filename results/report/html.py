@@ -17,6 +17,7 @@ from results.report.charts import Charts, charts_of
 from results.report.events import event_lines
 from results.summary import mark, observed
 from results.targets import Target, TargetResult, observe, parse_target
+from results.urls import shown
 from results.verdict import Verdict
 from results.words import number, percent, plural, seconds
 
@@ -92,6 +93,7 @@ def date(started_at: str) -> str:
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.globals.update(tone=tone, clock=clock, date=date, length=seconds, share=percent, count=plural)
+    environment.filters["shown"] = shown
     return environment.from_string(_part("page.html"))
 
 

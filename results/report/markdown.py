@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from results.history import RunInfo
 from results.summary import mark, observed, recovery_line
+from results.urls import shown
 from results.verdict import Verdict
 from results.words import listed, number, percent, seconds
 
@@ -99,4 +100,4 @@ def _run(verdict: Verdict, run: RunInfo) -> Iterator[tuple[str, str]]:
     for limit in run.stack_limits:
         yield "limit", limit
     yield "seed", str(run.seed)
-    yield "again", f"`{run.command}`"
+    yield "again", f"`{shown(run.command)}`"

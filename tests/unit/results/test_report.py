@@ -9,7 +9,7 @@ import pytest
 from results import report, verdict
 from results.audit.finding import AuditReport, Finding
 from results.facts import Facts
-from results.history import Gauge, History, MemberChange
+from results.history import End, Gauge, History, MemberChange, Note
 from results.report.charts import MOST_BINS, charts_of
 
 from .histories import SyntheticRun
@@ -118,6 +118,17 @@ def test_text_of_a_run_cannot_become_markup(run: SyntheticRun) -> None:
     html = written(run.drill(question="<img src=http://example.org/x>")).html.read_text()
     assert "<script>alert(1)" not in html
     assert Page(html).resources == []
+
+
+def test_no_password_is_in_any_report(run: SyntheticRun) -> None:
+    secret = "redis://bob:hunter2@127.0.0.1:6379"
+    run.events.append(Note(30, f"lost {secret}"))
+    run.info.command = f"feedstorm drill synthetic --redis {secret}"
+    run.events = [event for event in run.events if not isinstance(event, End)]
+    run.end(65, "aborted")
+    paths = written(run, AuditReport(error=f"could not read {secret}"))
+    for path in (paths.html, paths.markdown, paths.junit, run.directory / "verdict.json"):
+        assert "hunter2" not in path.read_text(), path
 
 
 def test_a_run_that_was_killed_half_way_has_a_report(tmp_path: Path) -> None:

@@ -123,6 +123,10 @@ def test_a_lost_worker_is_invalid(run: SyntheticRun) -> None:
     invalid(verdict(run.worker(30, "lost", "w2")), "load worker lost: w2")
 
 
+def test_negative_staleness_is_clock_skew(run: SyntheticRun) -> None:
+    invalid(verdict(run.stale(30, -3.0)), "clock skew: 1 staleness sample below 0 s")
+
+
 def test_too_few_samples_are_invalid(run: SyntheticRun) -> None:
     run.drill(targets=["likes.error_rate < 5% in fault"])
     invalid(verdict(run), "no data for likes.error_rate < 5% in fault")
