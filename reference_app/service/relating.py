@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from reference_app.clock import now_ms
 from reference_app.domain.feed import Entry
 from reference_app.domain.model import Relation, User
-from reference_app.errors import RequestError, StoreError
+from reference_app.errors import ConflictError, StoreError
 from reference_app.service.people import People
 from reference_app.settings import Settings
 from reference_app.stores.bundle import Stores
@@ -22,9 +22,9 @@ class Relating:
 
     async def set_following(self, follower: str, followee: str, *, active: bool) -> bool:
         """True if that changed anything. The feed follows at once if it can, else by the sweeper."""
-        if follower == followee:
-            raise RequestError("Nobody can follow themselves.", field="other")
         if active:
+            if follower == followee:
+                raise ConflictError("Nobody can follow themselves.", field="other")
             await self._people.must_exist([("id", follower), ("other", followee)])
         relation = await self._stores.graph.set_following(follower, followee, active=active, now_ms=now_ms())
         if relation is None:

@@ -14,7 +14,7 @@ _ABOUT: Final = {
     401: "The caller is nobody we know.",
     403: "The caller may not do this.",
     404: "There is no such thing.",
-    409: "It exists already, and differently.",
+    409: "It is not as asked for, and cannot be: another of this id, or oneself.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     503: "Certainly not done: shed, or a store is not available. `Retry-After` says when to come again.",

@@ -94,7 +94,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         handlers.follow,
         views.Following,
         params=(_ID, _OTHER, CALLER, KEY),
-        problems=(403, 404),
+        problems=(403, 404, 409),
     ),
     Operation(
         "DELETE",

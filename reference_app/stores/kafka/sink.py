@@ -43,7 +43,7 @@ class KafkaSink:
         self._watch: asyncio.Task[None] | None = None
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._acks = _Acks()
+        self._acks = Acks()
         self._encode = msgspec.json.Encoder().encode
 
     def start(self) -> None:
@@ -166,7 +166,7 @@ class KafkaSink:
                 self._producer.close(timeout=1.0)
 
 
-class _Acks:
+class Acks:
     """Carries acknowledgements from the library's thread to the loop, many with one wake-up."""
 
     def __init__(self) -> None:

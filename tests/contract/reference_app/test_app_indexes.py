@@ -3,7 +3,7 @@ themselves where the server does not explain the whole query.
 
 The commands are taken from the wire while the app does everything that it does, so a new query is
 checked without anybody thinking of it. SecantusDB explains only part of what it does: a filter on `_id`
-with something besides, an `$or`, or a range beside an `$in` it calls a collection scan although it makes none,
+with something besides, an `$or`, a range beside an `$in`: it calls each a collection scan and makes none,
 and a sort it calls a sort whatever index it walks. So there the part that bounds the scan is explained, and
 the order is checked against the declared indexes. A real mongod explains the query as it is.
 """
