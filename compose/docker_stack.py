@@ -201,6 +201,7 @@ class DockerStack:
     async def _keep_all_logs(self) -> Path:
         """What every container has said, also those that play no part, in one file that outlives them."""
         kept = self._logs / "containers.log"
+        kept.unlink(missing_ok=True)
         argv = cli.command(self._record.project, (), "logs", "--no-color", "--tail", "2000")
         with suppress(StackError):
             await cli.run(argv, kept, "Reading the logs", within_s=_LOGS_WITHIN_S)

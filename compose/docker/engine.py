@@ -12,7 +12,7 @@ from docker.context import ContextAPI
 
 from compose.stack import StackError
 
-_TIMEOUT_S = 30
+_TIMEOUT_S = 60  # a machine under load takes its time to make a container
 _NETWORK = ("tcp", "http", "https", "ssh")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
