@@ -30,7 +30,6 @@ _HEARTBEAT_MS: Final = 1500
 _POLL_MS: Final = 200
 _RETRY_S: Final = 0.5
 _LAG_EVERY_S: Final = 1.0
-_SPIN_MS: Final = 5
 _LEFT_OUT_S: Final = 20.0
 
 
@@ -103,16 +102,13 @@ class KafkaSource:
     def _consume(self, consumer: Any, handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
         measured_at, had_partitions_at = 0.0, time.monotonic()
         while not self._stopping.is_set():
-            # Without partitions the library spins for all of its time-out, so it gets little, and we sleep.
-            batches = consumer.poll(timeout_ms=_POLL_MS if self.has_partitions else _SPIN_MS)
+            batches = consumer.poll(timeout_ms=_POLL_MS)
             self.has_partitions = bool(consumer.assignment())
             if self.has_partitions:
                 had_partitions_at = time.monotonic()
             elif time.monotonic() - had_partitions_at > _LEFT_OUT_S:
-                # Seen after a batch that took long: a member of the group that nothing is given to any more.
+                # Seen after a batch that took long: a member that nothing is given to, and whose polls spin.
                 raise _LeftOutError(f"no partitions for {_LEFT_OUT_S:g} s")
-            else:
-                self._stopping.wait((_POLL_MS - _SPIN_MS) / 1000)
             values = [record.value for records in batches.values() for record in records]
             if values:
                 self.backlog = max(len(values), self.backlog) if self.backlog == self.backlog else len(values)
