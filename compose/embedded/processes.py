@@ -62,6 +62,8 @@ def state_of(process: Process | None) -> State:
     seen = _look(process.pid)
     if seen is None or seen[1] != process.birth:
         return State.DOWN
+    if seen[0] is State.DOWN:
+        _reap()  # it may have ended just now
     return seen[0]
 
 
@@ -137,8 +139,11 @@ def _look_in_proc(pid: int) -> tuple[State, str] | None:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None
+    status, threads, started = fields[0], int(fields[17]), fields[19]
     states = {"Z": State.DOWN, "X": State.DOWN, "T": State.PAUSED, "t": State.PAUSED}
-    return states.get(fields[0], State.RUNNING), f"{_boot_id()}:{fields[19]}"
+    if status == "Z" and threads > 1:
+        status = "R"  # its other threads are yet to end, and hold its ports until then
+    return states.get(status, State.RUNNING), f"{_boot_id()}:{started}"
 
 
 @cache

@@ -18,7 +18,7 @@ import redis
 from pymongo import MongoClient
 
 from compose.embedded.parts import Parts, find_parts
-from compose.embedded.ports import free_ports
+from compose.embedded.ports import bound, free_ports
 from compose.embedded.stack import EmbeddedStack
 from compose.embedded.state import StackFile
 from compose.stack import Component, StackError, StackOptions, State
@@ -255,7 +255,7 @@ async def test_a_part_that_fails_is_named_and_nothing_is_left(
 
 
 async def test_a_part_that_never_gets_ready_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compose.embedded.bringup.APP_WITHIN_S", 2.0)
+    monkeypatch.setattr("compose.embedded.bringup.APP_WITHIN_S", 10.0)
     options = dataclasses.replace(OPTIONS, app_env={"FAKE_APP_BREAKS": "likes"})
     stack = EmbeddedStack.create(tmp_path / "home", options)
     with pytest.raises(
@@ -284,8 +284,8 @@ async def test_a_port_that_was_taken_meanwhile_is_no_obstacle(tmp_path: Path) ->
     stack = EmbeddedStack.create(tmp_path / "home", SERVICES)
     taken = next(member.address for member in stack.members if member.name == "redis")
     assert taken
-    server = await asyncio.start_server(lambda _r, _w: None, *taken.split(":"))
-    async with server:
+    with bound("127.0.0.1", int(taken.rpartition(":")[2])) as somebody_else:
+        somebody_else.listen()
         await stack.up()
     assert next(member.address for member in stack.members if member.name == "redis") != taken
     await stack.down()
