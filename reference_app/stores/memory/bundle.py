@@ -3,17 +3,17 @@
 from reference_app.settings import Settings
 from reference_app.stores.bundle import Stores
 from reference_app.stores.memory.cache import Cache, MemoryBodies, MemoryCounters, MemoryFeeds
-from reference_app.stores.memory.outage import Outages
-from reference_app.stores.memory.sink import MemorySink
-from reference_app.stores.memory.truth import (
+from reference_app.stores.memory.content import (
     MemoryComments,
-    MemoryGraph,
     MemoryHeartbeats,
     MemoryLikes,
     MemoryMedia,
     MemoryPosts,
-    Truth,
 )
+from reference_app.stores.memory.graph import MemoryGraph
+from reference_app.stores.memory.outage import Outages
+from reference_app.stores.memory.sink import MemorySink
+from reference_app.stores.memory.truth import Truth
 
 
 class MemoryStores(Stores):
