@@ -97,8 +97,9 @@ def _titled(figure: Any, title: str) -> Any:
         margin={"l": 60, "r": 20, "t": 50, "b": 50},
         height=340,
     )
-    figure.update_xaxes(gridcolor="rgba(128,128,128,0.25)")
-    figure.update_yaxes(gridcolor="rgba(128,128,128,0.25)")
+    faint = "rgba(128,128,128,0.25)"
+    figure.update_xaxes(gridcolor=faint, zerolinecolor=faint)
+    figure.update_yaxes(gridcolor=faint, zerolinecolor=_GREY)
     return figure
 
 
