@@ -160,6 +160,11 @@ class Run:
         return every["ok"] + every["failed"] + every["unknown"]
 
     @property
+    def planned(self) -> int:
+        """Every planned op ends in an outcome or is abandoned."""
+        return sum(row.planned for row in self.generator())
+
+    @property
     def sent(self) -> int:
         return sum(row.sent for row in self.generator())
 

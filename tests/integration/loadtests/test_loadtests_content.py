@@ -103,4 +103,4 @@ def test_peoples_own_users_are_measured_as_ours_are(stub: Stub, tmp_path: Path) 
     assert rows["GET /posts/{id}"].user == "ours"
     assert {row.arrival for row in run.generator()} == {"closed"}
     assert "closed loop" in run.output
-    assert run.sent == run.ended + run.abandoned
+    assert run.planned == run.ended + run.abandoned
