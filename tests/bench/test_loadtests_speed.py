@@ -92,7 +92,8 @@ def ours(
     rows = [row for row in read_rows(directory / SERIES, SeriesRow) if isinstance(row, GeneratorSecond)]
     last = max((row.t for row in rows), default=0)
     middle = [row for row in rows if 1 <= row.t < last - 1 and row.sent]
-    assert middle and sum(row.cpu for row in middle) > 0, output
+    assert middle, output
+    assert sum(row.cpu for row in middle) > 0, output
     workers = len({row.worker for row in middle})
     sent, cpu = sum(row.sent for row in middle), sum(row.cpu for row in middle)
     slip = quantile(merge(row.slip for row in middle), 0.99) or 0.0
