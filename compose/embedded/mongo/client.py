@@ -20,14 +20,14 @@ def split_address(address: str) -> tuple[str, int]:
 
 
 def ask_once(address: str, document: wire.Document, *, within_s: float) -> wire.Document:
-    """Run one command on one server over a connection of its own, and return the reply.
+    """Run one command (on `admin`, unless it has a `$db`) on one server, and return the reply.
 
     Raises:
         OSError: nobody answered within `within_s` seconds.
     """
     deadline = time.monotonic() + within_s
     with socket.create_connection(split_address(address), timeout=within_s) as connection:
-        connection.sendall(wire.message({**document, "$db": "admin"}, 1))
+        connection.sendall(wire.message({**document, "$db": document.get("$db", "admin")}, 1))
         frames = wire.Frames()
         while True:
             connection.settimeout(max(deadline - time.monotonic(), 0.001))

@@ -24,7 +24,7 @@ from compose.embedded.state import StackFile
 from compose.stack import Component, StackError, StackOptions, State
 from compose.waiting import wait_until
 
-OPTIONS = StackOptions(election_timeout_s=1.5, app_module="tests.integration.compose.fake_app")
+OPTIONS = StackOptions(election_timeout_s=3, app_module="tests.integration.compose.fake_app")
 SERVICES = dataclasses.replace(OPTIONS, services_only=True)
 
 
