@@ -1,8 +1,8 @@
 """Runs an API or a worker process until it is told to stop, then drains it."""
 
 import asyncio
-import contextlib
 import logging
+import signal
 from typing import Final
 
 import uvicorn
@@ -63,6 +63,9 @@ async def listen(application: Starlette, host: str, port: int) -> int:
         date_header=False,
     )
     server = uvicorn.Server(config)
-    with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises SIGINT again after it has drained
-        await server.serve()
+    # uvicorn raises the signal once more after it has drained. Left to the default, that would end the
+    # process before its connections are flushed and closed.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    await server.serve()
     return 0 if server.started else 1

@@ -50,7 +50,7 @@ class MongoLink:
     ) -> None:
         """`timeout_s` overrides the setting, for jobs that may take long; `listeners` see all commands."""
         self._timeout_s = timeout_s or settings.mongo_timeout_s
-        selection_ms = int(min(self._timeout_s, 10) * 800)
+        selection_ms = int(min(self._timeout_s, 10) * 600)
         self.client: AsyncMongoClient[Document] = AsyncMongoClient(
             settings.mongo_uri,
             appname="feedstorm",
@@ -75,7 +75,11 @@ class MongoLink:
         await self.client.close()
 
     async def read(self, operation: Coroutine[Any, Any, T]) -> T:
-        return await self._run(operation, self._reads, within_s=self._timeout_s)
+        """A read that is not answered did nothing: it is refused, never uncertain."""
+        try:
+            return await self._run(operation, self._reads, within_s=self._timeout_s)
+        except StoreUncertainError as error:
+            raise StoreRefusedError(STORE, "no answer in time") from error
 
     async def write(self, operation: Coroutine[Any, Any, T]) -> T:
         return await self._run(operation, self._writes, within_s=self._timeout_s)
