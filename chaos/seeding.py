@@ -3,7 +3,9 @@
 import asyncio
 import os
 import sys
+from asyncio import create_subprocess_exec
 from pathlib import Path
+from typing import IO, TypeAlias
 
 import msgspec
 
@@ -63,34 +65,47 @@ async def seed_stack(
     home: Path, stack: Stack, population: Population, seed: int, *, progress: bool = False
 ) -> None:
     """Put the population on the stack. Raises CouldNotRunError with the importer's last words."""
-    log = home / "logs" / "seed.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    read_end, write_end = os.pipe()
-    importer_output = None if progress else asyncio.subprocess.PIPE
-    with log.open("wb") as errors:
-        people = await asyncio.create_subprocess_exec(
-            *people_command(population, seed), stdout=write_end, stderr=errors
+    logs = home / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    people_log, import_log = logs / "seed-people.log", logs / "seed-import.log"
+    with people_log.open("wb") as people_output, import_log.open("wb") as import_output:
+        people_code, import_code = await _pipe(
+            (people_command(population, seed), people_output),
+            (import_command(progress=progress), None if progress else import_output),
+            {**os.environ, **app_settings(stack)},
         )
-        os.close(write_end)
-        importer = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "reference_app", "import", *(["--progress"] if progress else []),
-            stdin=read_end, stdout=importer_output, stderr=None if progress else errors,
-            env={**os.environ, **app_settings(stack)},
-        )  # fmt: skip
-        os.close(read_end)
-        try:
-            codes = await asyncio.wait_for(
-                asyncio.gather(people.wait(), _finish(importer)), timeout=_IMPORT_WITHIN_S
-            )
-        finally:
-            for process in (people, importer):
-                if process.returncode is None:
-                    process.kill()
-                    await process.wait()
-    if any(codes):
+    if import_code or people_code:  # when the importer fails, the other only says that its pipe broke
+        log = import_log if import_code else people_log
         raise CouldNotRunError(f"the population could not be imported: {_last_line(log)}. See {log}")
-    told = Seeded(_identity(stack), population, seed)
+    told = Seeded(stack.endpoints.mongo_uri, population, seed)
     write_atomically(home / "population.json", msgspec.json.encode(told))
+
+
+Started: TypeAlias = tuple[list[str], IO[bytes] | None]
+"""A command line, and where its output goes (None: to the terminal)."""
+
+
+async def _pipe(people: Started, importer: Started, environment: dict[str, str]) -> tuple[int, int]:
+    """Run both, the output of the first into the second; neither outlives this. Returns their exit codes."""
+    read_end, write_end = os.pipe()
+    running: list[asyncio.subprocess.Process] = []
+    try:
+        (command, log), (import_argv, import_log) = people, importer
+        running.append(await create_subprocess_exec(*command, stdout=write_end, stderr=log))
+        os.close(write_end)
+        running.append(
+            await create_subprocess_exec(
+                *import_argv, stdin=read_end, stdout=import_log, stderr=import_log, env=environment
+            )
+        )
+        os.close(read_end)
+        async with asyncio.timeout(_IMPORT_WITHIN_S):
+            return await running[0].wait(), await running[1].wait()
+    finally:
+        for process in running:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
 
 
 def people_command(population: Population, seed: int) -> list[str]:
@@ -102,9 +117,8 @@ def people_command(population: Population, seed: int) -> list[str]:
     ]  # fmt: skip
 
 
-async def _finish(process: asyncio.subprocess.Process) -> int:
-    await process.communicate()
-    return process.returncode or 0
+def import_command(*, progress: bool) -> list[str]:
+    return [sys.executable, "-m", "reference_app", "import", *(["--progress"] if progress else [])]
 
 
 def _last_line(log: Path) -> str:
