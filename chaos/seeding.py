@@ -101,6 +101,8 @@ async def _pipe(people: Started, importer: Started, environment: dict[str, str])
         os.close(read_end)
         async with asyncio.timeout(_IMPORT_WITHIN_S):
             return await running[0].wait(), await running[1].wait()
+    except TimeoutError:
+        raise CouldNotRunError(f"the population was not imported within {_IMPORT_WITHIN_S:g} s") from None
     finally:
         for process in running:
             if process.returncode is None:
