@@ -20,9 +20,11 @@ CONFIDENCE: Final = 0.99
 """Of each interval; high, because some forty measures are looked at and none should differ by chance."""
 ENOUGH_RUNS: Final = 3
 MARGIN: Final = 1.10
-MARGIN_SINGLE: Final = 1.25
-MIN_OPS: Final = 20
-MIN_SAMPLES: Final = 5
+MARGIN_SINGLE: Final = 1.5
+"""Two runs of the same on a busy machine differ by a quarter; this leaves room."""
+MIN_OPS: Final = 100
+MIN_OPS_P99: Final = 300
+MIN_SAMPLES: Final = 10
 
 Word: TypeAlias = Literal["worse", "better", "no clear difference"]
 WORDS: Final[tuple[Word, ...]] = ("worse", "better", "no clear difference")
@@ -46,6 +48,7 @@ RULES: Final[dict[Unit, Rule]] = {
     "": Rule(1.0, 0.0),
 }
 TIME_RULE: Final = Rule(1.5, 1.0)
+TIME_RULE_SINGLE: Final = Rule(2.0, 5.0)
 """Outages and recovery times are one number a run, so less sure than any other."""
 
 
@@ -86,10 +89,10 @@ class Comparison(msgspec.Struct):
 def compare(a: Sequence[Profile], b: Sequence[Profile], *, seed: int = 0) -> Comparison:
     """Compare two groups of repeated runs; a group can be a single run. The worst news come first."""
     rng = Random(seed)
-    rules = dict(RULES)
+    rules, times = RULES, RULES | {"s": TIME_RULE_SINGLE}
     if min(len(a), len(b)) >= ENOUGH_RUNS:
-        rules |= {unit: Rule(MARGIN, rule.smallest) for unit, rule in RULES.items() if rule.margin > 1}
-    times = rules | {"s": TIME_RULE}
+        rules = {unit: Rule(min(rule.margin, MARGIN), rule.smallest) for unit, rule in RULES.items()}
+        times = rules | {"s": TIME_RULE}
     changes = [
         *_changes([p.ops for p in a], [p.ops for p in b], op_statistics, rules, rng),
         *_changes([p.staleness for p in a], [p.staleness for p in b], staleness_statistics, rules, rng),
@@ -121,8 +124,16 @@ def _warnings(a: Sequence[Profile], b: Sequence[Profile]) -> list[str]:
 
 # -- statistics -----------------------------------------------------------------------------------
 
-Statistics: TypeAlias = dict[str, tuple[Unit, float | None]]
-"""Name of a statistic -> its unit and value; None where there is too little to tell."""
+
+class Statistic(NamedTuple):
+    """One number over some blocks or samples. `enough`: there are so many that it can be compared."""
+
+    unit: Unit
+    value: float | None
+    enough: bool = True
+
+
+Statistics: TypeAlias = dict[str, Statistic]
 
 
 def op_statistics(blocks: Sequence[OpBlock]) -> Statistics:
@@ -130,31 +141,35 @@ def op_statistics(blocks: Sequence[OpBlock]) -> Statistics:
     n = sum(block.n for block in blocks)
     length_s = sum(block.seconds for block in blocks)
     ok = latency.merge(block.ok for block in blocks)
-    succeeded, enough = latency.count(ok), n >= MIN_OPS
+    succeeded = latency.count(ok)
+    errors = 100 * sum(block.errors for block in blocks) / n if n else None
     return {
-        ".error_rate": ("%", 100 * sum(block.errors for block in blocks) / n if enough else None),
-        ".rate": ("/s", succeeded / length_s if enough and length_s else None),
-        ".latency.p50": ("ms", _ms(ok, 0.50) if succeeded >= MIN_OPS else None),
-        ".latency.p99": ("ms", _ms(ok, 0.99) if succeeded >= MIN_OPS else None),
+        ".error_rate": Statistic("%", errors, n >= MIN_OPS),
+        ".rate": Statistic("/s", succeeded / length_s if length_s else None, n >= MIN_OPS),
+        ".latency.p50": Statistic("ms", _ms(ok, 0.50), succeeded >= MIN_OPS),
+        ".latency.p99": Statistic("ms", _ms(ok, 0.99), succeeded >= MIN_OPS_P99),
     }
 
 
 def staleness_statistics(seconds: Sequence[float]) -> Statistics:
     """Median and p95, by nearest rank."""
     ordered = sorted(seconds)
-    enough = len(ordered) >= MIN_SAMPLES
     return {
-        f".staleness.{name}": ("s", ordered[max(1, ceil(q * len(ordered))) - 1] if enough else None)
+        f".staleness.{name}": Statistic("s", _rank(ordered, q), len(ordered) >= MIN_SAMPLES)
         for name, q in (("p50", 0.50), ("p95", 0.95))
     }
 
 
 def time_statistics(seconds: Sequence[float]) -> Statistics:
-    return {"": ("s", sum(seconds) / len(seconds) if seconds else None)}
+    return {"": Statistic("s", sum(seconds) / len(seconds))}
 
 
 def count_statistics(counts: Sequence[float]) -> Statistics:
-    return {"": ("", sum(counts) / len(counts) if counts else None)}
+    return {"": Statistic("", sum(counts) / len(counts))}
+
+
+def _rank(ordered: Sequence[float], q: float) -> float:
+    return ordered[max(1, ceil(q * len(ordered))) - 1]
 
 
 def _ms(buckets: latency.Buckets, q: float) -> float | None:
@@ -183,12 +198,12 @@ def _changes(
             (statistics_of(_drawn(before, rng)), statistics_of(_drawn(after, rng)))
             for _ in range(RESAMPLES if can_draw else 0)
         ]
-        for name, (unit, value) in whole[0].items():
-            other = whole[1][name][1]
-            if value is None or other is None:
+        for name, one in whole[0].items():
+            other = whole[1][name]
+            if one.value is None or other.value is None or not (one.enough and other.enough):
                 continue
-            pairs = [(one[name][1], two[name][1]) for one, two in draws]
-            yield _change(_measure(key, name), unit, (value, other), pairs, rules[unit])
+            pairs = [(drawn[name].value, others[name].value) for drawn, others in draws]
+            yield _change(_measure(key, name), one.unit, (one.value, other.value), pairs, rules[one.unit])
 
 
 def _joined(runs: Sequence[Sequence[Any]]) -> list[Any]:
@@ -214,6 +229,8 @@ def _change(
     measure: str, unit: Unit, whole: tuple[float, float], draws: Sequence[Pair], rule: Rule
 ) -> Change:
     is_difference = unit in DIFFERENCES
+    if unit == "":
+        draws = ()  # one lost write is one too many, however the runs are drawn
     pairs = [(one, two) for one, two in draws if one is not None and two is not None]
     drawn = sorted(change for pair in pairs if (change := _of_two(*pair, is_difference)) is not None)
     low = high = None
@@ -222,7 +239,8 @@ def _change(
         low, high = drawn[tail], drawn[-1 - tail]
     change = _of_two(*whole, is_difference)
     known = [each for each in (change, low, high) if each is not None]
-    return Change(measure, unit, *whole, change, low, high, _word(unit, whole, known, rule))
+    word: Word = "no clear difference" if draws and low is None else _word(unit, whole, known, rule)
+    return Change(measure, unit, *whole, change, low, high, word)
 
 
 def _of_two(a: float, b: float, is_difference: bool) -> float | None:

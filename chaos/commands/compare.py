@@ -1,5 +1,6 @@
 """`compare`: runs side by side, or against a baseline that was kept."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -55,7 +56,7 @@ def compare(
     status = _status(comparisons)
     if save_baseline is not None:
         _keep(sides[-1], save_baseline, status)
-    raise click.exceptions.Exit(status)
+    sys.exit(status)
 
 
 def _status(comparisons: list[Comparison]) -> int:

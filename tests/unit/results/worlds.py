@@ -23,7 +23,8 @@ BEGAN_MS = 1_000_000
 
 @dataclass
 class World:
-    """Alice and Carol follow Bob, who posted twice; Alice likes and comments; Carol unfollowed Dave."""
+    """Alice and Carol follow Bob, who posted twice. Alice likes and comments; Carol takes a like back, and
+    has unfollowed Dave."""
 
     ledger: list[LedgerEntry] = field(default_factory=list)
     users: list[UserRow] = field(default_factory=list)
@@ -65,6 +66,8 @@ def sound_world() -> World:
     world.wrote("post", "bob", "bob", 6, "unknown")
     world.wrote("post", "bob", "bob", 6.5, "failed")
     world.wrote("like", "alice", "p1", 7)
+    world.wrote("like", "carol", "p1", 7.1)
+    world.wrote("unlike", "carol", "p1", 7.2)
     world.wrote("comment", "alice", "p1", 8, id="c1")
     world.follows = [
         FollowRow("alice", "bob", active=True, changed_ms=BEGAN_MS - 5000),
@@ -84,7 +87,7 @@ def sound_world() -> World:
         PostRow("p2", "bob", BEGAN_MS + 5000),
         PostRow("p3", "bob", BEGAN_MS + 6000),
     ]
-    world.likes = [LikeRow("p1", "alice", active=True)]
+    world.likes = [LikeRow("p1", "alice", active=True), LikeRow("p1", "carol", active=False)]
     world.comments = [CommentRow("c1", "p1", "alice", BEGAN_MS + 8000)]
     world.shards = [LikeShards("p1", 1)]
     world.feeds = [walk("alice", "p3", "p2", "p1", "old"), walk("carol", "p3", "p2", "p1", "old")]
