@@ -1,5 +1,6 @@
 """A trial from beginning to end: have the stores, put claims to the test, leave a record and a page."""
 
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,9 +20,17 @@ from results.report.write import HTML
 
 
 async def try_claims(
-    claims: Sequence[Claim], kind: str, home: Path, runs: Path, seed: int, view: View, stop: Stop
+    claims: Sequence[Claim],
+    kind: str,
+    home: Path,
+    runs: Path,
+    view: View,
+    stop: Stop,
+    *,
+    seed: int,
+    within_s: float,
 ) -> tuple[Trial, Path]:
-    """The trial and the path of its page.
+    """The trial and the path of its page. All claims together take `within_s` at most.
 
     Raises:
         InterruptedRunError: somebody asked for the end; what was found until then is written.
@@ -31,10 +40,13 @@ async def try_claims(
         async with _stores(kind, home, view, stop) as stack:
             directory = records.create(runs, "claims")
             trial = Trial.begin(directory, stack, seed)
+            ends = time.monotonic() + within_s
             try:
                 for claim in claims:
                     with view.step(claim.name):
-                        finding = await stop.guard(put_to_the_test(claim, stack.endpoints, seed))
+                        left_s = max(0.0, ends - time.monotonic())
+                        work = put_to_the_test(claim, stack.endpoints, seed, left_s=left_s)
+                        finding = await stop.guard(work)
                     trial.findings.append(finding)
             finally:
                 trial.write(directory)

@@ -1,6 +1,7 @@
 """Puts claims to the test, one after the other, each on a ground of its own and within its bound."""
 
 import asyncio
+import math
 import time
 
 from pymongo.errors import PyMongoError
@@ -11,15 +12,25 @@ from chaos.claims.ground import ground_on
 from chaos.claims.judging import cannot_show, judge
 from compose.stack import Endpoints
 
+_LEAST_S = 0.01
 
-async def put_to_the_test(claim: Claim, endpoints: Endpoints, seed: int) -> Finding:
-    """Run one experiment. What goes wrong with it is a finding too: then nothing was shown."""
+
+async def put_to_the_test(
+    claim: Claim, endpoints: Endpoints, seed: int, *, left_s: float = math.inf
+) -> Finding:
+    """Run one experiment. What goes wrong with it is a finding too: then nothing was shown.
+
+    `left_s` is what is left of the time for all claims together.
+    """
     began = time.monotonic()
+    within_s = min(claim.within_s, left_s)
+    if within_s < _LEAST_S:
+        return cannot_show(claim, "there was no time left for it: --within gives more", 0.0)
     try:
         async with ground_on(endpoints, seed) as ground:
-            evidence = await asyncio.wait_for(claim.experiment(ground), claim.within_s)
+            evidence = await asyncio.wait_for(claim.experiment(ground), within_s)
     except TimeoutError:
-        why = f"the experiment did not end within {claim.within_s:g} s: this stack is too slow for it"
+        why = f"the experiment did not end within {within_s:.3g} s: this stack is too slow for it"
     except CannotShowError as error:
         why = str(error)
     except (PyMongoError, RedisError, OSError) as error:

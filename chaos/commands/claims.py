@@ -11,6 +11,7 @@ import click
 from rich.text import Text
 
 from chaos.commands.common import (
+    DurationType,
     home_option,
     json_option,
     output,
@@ -21,6 +22,7 @@ from chaos.commands.common import (
 )
 from chaos.live import View
 from chaos.stop import Stop
+from chaos.units import Seconds
 
 if TYPE_CHECKING:
     from chaos.claims.evidence import Claim
@@ -36,9 +38,17 @@ NOTHING_WAS_SHOWN = 3
 @json_option
 @click.option("--only", "names", multiple=True, metavar="CLAIM", help="This claim; can be given again.")
 @click.option("--list", "listing", is_flag=True, help="List the claims; measure nothing.")
+@click.option("--within", type=DurationType(), default="165s", show_default=True, help="For all of them.")
 @click.option("--seed", type=int, default=1, show_default=True)
 def claims(
-    stack: str, home: Path, runs: Path, as_json: bool, names: tuple[str, ...], listing: bool, seed: int
+    stack: str,
+    home: Path,
+    runs: Path,
+    as_json: bool,
+    names: tuple[str, ...],
+    listing: bool,
+    within: Seconds,
+    seed: int,
 ) -> None:
     """Measure every claim of the reference model on the stack (the one that is up, or one of its own).
 
@@ -56,7 +66,7 @@ def claims(
         return
 
     async def work(view: View, stop: Stop) -> "tuple[Trial, Path]":
-        return await try_claims(chosen, stack, home, runs, seed, view, stop)
+        return await try_claims(chosen, stack, home, runs, view, stop, seed=seed, within_s=float(within))
 
     trial, report = run_until_stopped(work)
     if as_json:

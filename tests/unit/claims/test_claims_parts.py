@@ -106,6 +106,18 @@ async def test_an_experiment_that_takes_too_long_has_shown_nothing() -> None:
     assert finding.reasons == ["the experiment did not end within 0.05 s: this stack is too slow for it"]
 
 
+async def test_all_claims_together_have_a_bound_too() -> None:
+    async def forever(ground: Ground) -> Evidence:
+        await asyncio.sleep(60)
+        return Evidence()
+
+    claim = Claim("slow", "Slow", forever)
+    cut = await put_to_the_test(claim, NOWHERE, 1, left_s=0.05)
+    assert cut.reasons == ["the experiment did not end within 0.05 s: this stack is too slow for it"]
+    never = await put_to_the_test(claim, NOWHERE, 1, left_s=0)
+    assert never.reasons == ["there was no time left for it: --within gives more"]
+
+
 @pytest.mark.parametrize(
     ("error", "why"),
     [

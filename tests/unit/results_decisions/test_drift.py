@@ -40,6 +40,11 @@ def test_warm_up_is_not_a_leak() -> None:
     assert judged(lambda t: 60 + 60 * (1 - math.exp(-t / 300)) + shake()).trend == "steady"
 
 
+def test_a_warm_up_that_takes_nearly_half_of_a_short_record_is_not_a_leak() -> None:
+    points = record(lambda t: 60 + 60 * min(t, 260) / 260, length=600, every=2)
+    assert drift_of("api1", "rss_mib", points).trend == "steady"
+
+
 def test_a_slow_leak_is_one() -> None:
     shake = noise(3)
     found = judged(lambda t: 100 + 10 * t / HOUR + shake())
