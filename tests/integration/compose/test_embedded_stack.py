@@ -255,7 +255,7 @@ async def test_a_part_that_fails_is_named_and_nothing_is_left(
 
 
 async def test_a_part_that_never_gets_ready_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("compose.embedded.bringup.APP_WITHIN_S", 10.0)
+    monkeypatch.setattr("compose.embedded.bringup.APP_WITHIN_S", 6.0)
     options = dataclasses.replace(OPTIONS, app_env={"FAKE_APP_BREAKS": "likes"})
     stack = EmbeddedStack.create(tmp_path / "home", options)
     with pytest.raises(
