@@ -20,7 +20,7 @@ from reference_app.stores.mongo.schema import ensure_schema
 SMALL = Settings(like_shards=4, feed_size=20)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The environment of an app on services of its own: MongoDB, Redis and Kafka."""
     home: Path = tmp_path_factory.mktemp("stack")

@@ -10,9 +10,9 @@ from compose.stack import StackOptions
 from tests.integration.reference_app.town import SETTINGS, Town
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """One stack for a module: every test leaves it whole."""
+    """One stack for all tests here: every test leaves it whole."""
     options = StackOptions(
         through_proxy=False, election_timeout_s=2.0, api_instances=2, app_env=dict(SETTINGS)
     )

@@ -150,7 +150,7 @@ async def _as_coroutine(work: Awaitable[object]) -> None:
 
 
 @given(st.lists(st.sampled_from(list(ACTS)), max_size=2), acts, st.integers(0, 2**32))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_whatever_happens_at_the_same_time_all_is_right_in_the_end(
     before: list[str], together: list[str], seed: int
 ) -> None:

@@ -45,7 +45,7 @@ def test_the_secret_is_in_no_url_and_a_path_in_the_endpoint_stays() -> None:
 
 
 def test_signing_takes_less_than_a_millisecond() -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     for number in range(200):
         presigned(EXAMPLE, "GET", f"object/{number}", now=NOON, expires_s=60)
-    assert (time.perf_counter() - begun) / 200 < 0.001
+    assert (time.process_time() - begun) / 200 < 0.001

@@ -144,5 +144,5 @@ class Feedstorm(RuleBasedStateMachine):
 
 TestFeedstorm = Feedstorm.TestCase
 TestFeedstorm.settings = settings(
-    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
