@@ -29,12 +29,13 @@ class FakeContainer:
     fixed: int = 0
     exit_code: int = 0
     one_off: bool = False
-    comes_back: bool = False
+    comes_back: bool = False  # its restart policy starts it again, a moment after it died
     ignores_term: bool = False
     networks: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.id = f"{self.project}-{self.service}-{self.number}".ljust(64, "0")
+        self.looks_until_back = 0
         self.networks = self.networks or {f"{self.project}_data": [self.service]}
         self.run()
 
@@ -43,10 +44,13 @@ class FakeContainer:
 
     def die(self, code: int) -> None:
         self.status, self.exit_code = "exited", code
-        if self.comes_back:
-            self.run()
+        self.looks_until_back = 1
 
     def listed(self) -> dict[str, Any]:
+        if self.comes_back and self.status == "exited":
+            self.looks_until_back -= 1
+            if self.looks_until_back < 0:
+                self.run()
         alive = self.status in ("running", "paused")
         published = {"IP": "127.0.0.1", "PrivatePort": self.port, "PublicPort": self.public, "Type": "tcp"}
         return {
