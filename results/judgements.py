@@ -13,7 +13,7 @@ from enum import Enum, IntEnum, auto
 
 import msgspec
 
-from results.audit.finding import AuditReport
+from results.audit.finding import AuditReport, Finding
 from results.drift import Drift
 from results.drill import DrillFacts
 from results.facts import Facts
@@ -195,8 +195,15 @@ def of_audit(audit: AuditReport | None, drill: DrillFacts) -> Iterator[Judgement
         elif finding.ok:
             yield Judgement(Outcome.PASS, f"{finding.invariant}: {finding.text}")
         else:
-            outcome = Outcome.FAIL if audit.caught_up else Outcome.INVALID
-            yield Judgement(outcome, f"{finding.invariant} is broken: {finding.text}")
+            yield _of_broken(finding, caught_up=audit.caught_up)
+
+
+def _of_broken(finding: Finding, *, caught_up: bool) -> Judgement:
+    if caught_up:
+        return Judgement(Outcome.FAIL, f"{finding.invariant} is broken: {finding.text}")
+    return Judgement(
+        Outcome.INVALID, f"{finding.invariant} is not kept yet: {finding.text}, perhaps only late"
+    )
 
 
 def of_drifts(drifts: Sequence[Drift]) -> Iterator[Judgement]:

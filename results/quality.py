@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from math import inf
 from typing import Final
 
 import msgspec
@@ -58,8 +59,11 @@ class Quality(msgspec.Struct):
         return reasons
 
 
-def quality_of(rows: Iterable[SeriesRow]) -> Quality:
-    """Sum up what the generator said about itself."""
+def quality_of(rows: Iterable[SeriesRow], end_s: float = inf) -> Quality:
+    """Sum up what the generator said about itself.
+
+    A worker that goes quiet after the load's end at `end_s`, and is heard again, was only draining.
+    """
     quality = Quality()
     cpu: dict[str, list[tuple[int, float]]] = defaultdict(list)
     slips: latency.Buckets = {}
@@ -77,6 +81,7 @@ def quality_of(rows: Iterable[SeriesRow]) -> Quality:
             quality.closed = quality.closed or row.arrival == "closed"
             slips = latency.merge((slips, row.slip))
             cpu[row.worker].append((row.t, row.cpu))
+    quality.lost = [each for each in quality.lost if each.from_s < end_s or each.until_s is None]
     quality.workers = len(workers)
     quality.slip_p99_s = latency.quantile(slips, 0.99)
     quality.cpu = max((_sustained(samples) for samples in cpu.values()), default=None)
@@ -87,7 +92,7 @@ def _note_absence(lost: list[Absence], row: WorkerChange) -> None:
     mine = [absence for absence in lost if absence.worker == row.worker and absence.until_s is None]
     if row.state == "lost" and not mine:
         lost.append(Absence(row.worker, row.t))
-    elif row.state in ("returned", "joined") and mine:
+    elif row.state in ("returned", "joined", "done") and mine:
         mine[-1].until_s = row.t
 
 

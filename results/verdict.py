@@ -100,7 +100,7 @@ def judge(history: History, audit: AuditReport | None) -> Verdict:
     targets = [parse_target(text) for text in drill.targets]
     results = [target.evaluate(facts, targets) for target in targets]
     proofs = [parse_proof(text).seen_in(facts) for text in drill.proof]
-    quality, drifts = quality_of(history.series), drifts_of(history)
+    quality, drifts = quality_of(history.series, facts.end_s), drifts_of(history)
     course = list(of_the_course(facts))
     early = bool(course)
     judgements = [

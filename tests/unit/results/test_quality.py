@@ -37,6 +37,16 @@ def test_a_worker_that_is_done_is_not_lost(run: SyntheticRun) -> None:
     assert quality(run.worker(30, "done")).reasons() == []
 
 
+def test_a_worker_that_goes_quiet_while_it_drains_is_not_lost(run: SyntheticRun) -> None:
+    rows = run.worker(33, "lost").worker(34, "returned").worker(36, "done").history().series
+    assert quality_of(rows, end_s=30).lost == []
+    assert len(quality_of(rows, end_s=33.5).lost) == 1
+
+
+def test_a_worker_that_is_never_heard_again_is_lost_whenever_that_was(run: SyntheticRun) -> None:
+    assert len(quality_of(run.worker(33, "lost").history().series, end_s=30).lost) == 1
+
+
 def test_a_busy_generator_is_saturated(run: SyntheticRun) -> None:
     [reason] = quality(run.generator(30, 40, cpu=0.95)).reasons()
     assert reason == "the load generator was saturated: 95 % of a core, over 90 %"

@@ -164,7 +164,9 @@ def test_an_audit_with_nothing_to_check_is_invalid(run: SyntheticRun) -> None:
 
 def test_losses_before_the_stack_caught_up_may_only_be_late(run: SyntheticRun) -> None:
     late = AuditReport(acknowledged=10, lost=2, findings=[LOST], caught_up=False, under_way="backlog 5")
-    invalid(verdict(run, late), "the stack had not caught up: backlog 5")
+    found = verdict(run, late)
+    invalid(found, "the stack had not caught up: backlog 5")
+    assert found.why[-1].endswith("2 of 10 acknowledged writes lost, perhaps only late")
 
 
 def test_a_run_that_judged_nothing_is_invalid(run: SyntheticRun) -> None:
