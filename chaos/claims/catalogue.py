@@ -23,14 +23,15 @@ CLAIMS: Final[tuple[Claim, ...]] = (
     counters.CLAIM,
     cursor.CLAIM,
     fan_out.CLAIM,
-    hot_key.COPIES_CLAIM,
-    hot_key.MEMORY_CLAIM,
     coalescing.CLAIM,
-    sharded_counter.REDIS_CLAIM,
-    sharded_counter.MONGO_CLAIM,
     buffered_likes.CLAIM,
     replay.CLAIM,
+    hot_key.MEMORY_CLAIM,
+    hot_key.COPIES_CLAIM,
+    sharded_counter.REDIS_CLAIM,
+    sharded_counter.MONGO_CLAIM,
 )
+"""Those that need more than one server to hold come last, in case the time does not suffice."""
 
 
 def find(names: Sequence[str]) -> list[Claim]:
