@@ -4,6 +4,7 @@ One stack serves the whole module. Each tampering is undone, so that the next te
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from compose.embedded.stack import EmbeddedStack
 from compose.stack import Component, StackOptions
 from results import audit
 from results.audit import AuditReport
+from results.audit.feeds import SETTLING_MS
 from results.audit.invariants import INVARIANTS
 from results.audit.mongo_reader import MongoReader
 from results.audit.redis_reader import RedisReader
@@ -93,6 +95,7 @@ def _written(scene: Scene) -> Scene:
     client.follow(scene.readers[0], other)
     client.post(other, "soon gone")
     client.unfollow(scene.readers[0], other)
+    time.sleep(SETTLING_MS / 1000 + 0.1)  # what is posted at the moment of a follow may be shown or not
     scene.posts = [client.post(scene.author, f"post {i}") for i in range(5)]
     for reader in scene.readers:
         client.like(reader, scene.posts[0])
