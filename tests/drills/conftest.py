@@ -80,13 +80,14 @@ class Shell:
             text=True,
         )
 
-    def run(self, *arguments: str, module: str = "chaos.cli", within_s: float = 170) -> Finished:
+    def run(self, *arguments: str, module: str = "chaos.cli", within_s: float = 300) -> Finished:
         with self.start(*arguments, module=module) as process:
             try:
                 out, err = process.communicate(timeout=within_s)
             except subprocess.TimeoutExpired:
-                process.kill()
-                raise
+                process.terminate()  # it heals and takes its stack down
+                out, err = process.communicate(timeout=60)
+                raise AssertionError(f"{arguments} took longer than {within_s:g} s:\n{err}") from None
         assert "Traceback" not in err, err
         return Finished(process.returncode, out, err)
 

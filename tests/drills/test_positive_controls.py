@@ -19,6 +19,7 @@ stack: {{election_timeout: 3s}}
 phases: {{warmup: 1s, baseline: 5s, fault: 10s, recovery: 2s}}
 invariants: [{", ".join(INVARIANTS)}]
 """
+pytestmark = pytest.mark.timeout(420)  # a whole stack on a busy machine
 VARIANTS = [
     "acks_before_durable",
     "applies_twice",

@@ -7,6 +7,7 @@ import pytest
 
 from tests.drills.conftest import SHORT, Shell, finish, wait_for_line
 
+pytestmark = pytest.mark.timeout(420)  # a whole stack on a busy machine
 HEALED_WITHIN_S = 10.0
 
 
