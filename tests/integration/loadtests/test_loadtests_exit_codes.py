@@ -11,7 +11,7 @@ import pytest
 
 from tests.integration.loadtests.harness import Stub, free_port, run_swarm, swarm
 
-SHORT = ("--arrivals", "20", "-t", "5", "--probes", "none", "--drain", "1")
+SHORT = ("--arrivals", "20", "-t", "3", "--probes", "none", "--drain", "1")
 CLOSED = ("-u", "5", "-r", "10", *SHORT[2:])  # asks for no rate, so none can be missed on a busy machine
 OWN_USER = """
     from locust import events, task
