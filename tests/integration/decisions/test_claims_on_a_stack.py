@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from chaos.claims.trial import put_to_the_test
 from compose.embedded.stack import EmbeddedStack
 from compose.stack import StackOptions
 
-QUICK = ("fan-out", "hot-key-memory", "replay")
+QUICK = ("fan-out", "replay")
 """Claims whose outcome is beyond doubt on any machine, and which take a few seconds."""
+WITHIN_S = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,8 @@ async def left_behind(stack: EmbeddedStack) -> list[str]:
 @pytest.mark.parametrize("name", QUICK)
 async def test_quick_claims_hold_and_leave_nothing(stack: EmbeddedStack, name: str) -> None:
     (claim,) = catalogue.find([name])
-    finding = await put_to_the_test(claim, stack.endpoints, seed=1)
+    patient = replace(claim, within_s=WITHIN_S)  # tests share the machine with others
+    finding = await put_to_the_test(patient, stack.endpoints, seed=1)
     assert finding.opinion is Opinion.HOLDS, finding.reasons
     assert finding.measured or finding.charts
     assert await left_behind(stack) == []
