@@ -2,6 +2,7 @@
 
 import random
 import time
+from itertools import pairwise
 
 import gevent
 import pytest
@@ -80,27 +81,32 @@ def test_ops_start_at_their_intended_instants() -> None:
     running = scheduler(100, started, traffic)
     running.start()
     running.hold(1.0)
+    began = time.monotonic()
     gevent.sleep(1.0)
+    running.hold(0.0)  # brings it up to this instant
+    elapsed = time.monotonic() - began
     running.stop()
     gevent.sleep(0.01)
-    assert len(started) == pytest.approx(100, abs=15)
+    assert traffic.planned == pytest.approx(100 * elapsed, abs=3)
     assert traffic.planned == len(started) + traffic.abandoned
+    assert all(later - earlier == pytest.approx(0.01) for earlier, later in pairwise(started))
 
 
 def test_half_a_share_is_half_the_rate_and_no_share_is_nothing() -> None:
-    started: list[float] = []
-    running = scheduler(200, started, Traffic())
+    traffic = Traffic()
+    running = scheduler(200, [], traffic)
     running.start()
     gevent.sleep(0.2)
-    assert started == []
+    assert traffic.planned == 0
     running.hold(0.5)
+    began = time.monotonic()
     gevent.sleep(0.5)
-    half = len(started)
     running.hold(-0.5)
+    elapsed, half = time.monotonic() - began, traffic.planned
     gevent.sleep(0.3)
     running.stop()
-    assert half == pytest.approx(50, abs=12)
-    assert len(started) - half <= 2
+    assert half == pytest.approx(100 * elapsed, abs=3)
+    assert traffic.planned == half
 
 
 def test_what_fell_due_while_the_process_stood_still_is_not_sent_late() -> None:
@@ -114,5 +120,5 @@ def test_what_fell_due_while_the_process_stood_still_is_not_sent_late() -> None:
     time.sleep(1.5)  # blocks every greenlet, as a freeze does
     gevent.sleep(0.05)
     running.stop()
-    assert traffic.abandoned == pytest.approx(75, abs=10)
-    assert len(started) - before < 10
+    assert traffic.abandoned >= 60
+    assert len(started) - before < 15
