@@ -2,6 +2,7 @@
 
 import json
 import time
+import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,8 @@ from uuid import uuid4
 
 from results.history import LedgerEntry, WriteKind
 
+_TRY_FOR_S = 30.0
+"""A busy machine makes the app shed; the same key is tried again."""
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -51,9 +54,17 @@ class AppClient:
         headers |= {"Idempotency-Key": key} if key else {}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, headers=headers, method=method)
-        with _OPENER.open(request, timeout=10) as response:
-            answer: dict[str, Any] = json.loads(response.read())
-            return answer
+        deadline = time.monotonic() + _TRY_FOR_S
+        while True:
+            try:
+                with _OPENER.open(request, timeout=10) as response:
+                    answer: dict[str, Any] = json.loads(response.read())
+                    return answer
+            except urllib.error.HTTPError as error:
+                error.close()
+                if error.code not in (503, 504) or time.monotonic() >= deadline:
+                    raise
+                time.sleep(0.2)
 
     def _write(
         self,
