@@ -70,6 +70,7 @@ class MongoLink:
         self.primary_preferred = self.db.with_options(read_preference=ReadPreference.PRIMARY_PREFERRED)
         self.secondary_preferred = self.db.with_options(read_preference=ReadPreference.SECONDARY_PREFERRED)
         self._reads, self._writes = Circuit(), Circuit()
+        self._under_way: set[asyncio.Future[Any]] = set()
 
     async def close(self) -> None:
         await self.client.close()
@@ -109,8 +110,7 @@ class MongoLink:
             wait_s = circuit.retry_after_s(time.monotonic())
             raise StoreRefusedError(STORE, "not available at the moment", retry_after_s=max(wait_s, 0.5))
         try:
-            async with asyncio.timeout(within_s):
-                result = await operation
+            result = await self._uncancelled(operation, within_s)
         except (PyMongoError, TimeoutError) as error:
             meaning = meaning_of(error)
             if meaning is None:
@@ -121,6 +121,22 @@ class MongoLink:
             raise meaning from error
         circuit.succeeded()
         return result
+
+    async def _uncancelled(self, operation: Coroutine[Any, Any, T], within_s: float) -> T:
+        """Stop waiting after a time, without stopping the driver: cancelled while it looks for a member, it
+        loses a lock of its own (Python 3.11), and finds no member ever after. Its own time-outs end it."""
+        task = asyncio.ensure_future(operation)
+        self._under_way.add(task)
+        task.add_done_callback(self._ended)
+        done, _ = await asyncio.wait({task}, timeout=within_s)
+        if not done:
+            raise TimeoutError
+        return task.result()
+
+    def _ended(self, task: asyncio.Future[Any]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled():
+            task.exception()  # nobody may be left to hear of it
 
     def _may_try(self, circuit: Circuit) -> bool:
         """While writes fail the driver's own monitors look for a primary: no caller has to wait for that."""
