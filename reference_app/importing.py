@@ -17,7 +17,7 @@ from typing import IO, Final
 import msgspec
 from pymongo import UpdateOne
 from pymongo.asynchronous.collection import AsyncCollection
-from pymongo.errors import BulkWriteError
+from pymongo.errors import BulkWriteError, PyMongoError
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -119,8 +119,14 @@ async def import_lines(settings: Settings, source: IO[bytes], *, show_progress: 
             await importer.load(_lines(source))
             await importer.count()
             celebrities = await _cast(MongoGraph(link), Threshold.of(settings.celebrity_threshold))
-    except* AppError as group:  # a failed insert comes in a group, as its siblings are cancelled
-        raise group.exceptions[0] from None
+    except* (AppError, PyMongoError) as group:  # a failed insert comes in a group with its siblings
+        error = group.exceptions[0]
+        if isinstance(error, AppError):
+            raise error from None
+        raise AppError(
+            f"The load stopped after {importer.done} documents: mongo answered {type(error).__name__}. "
+            "Run it again when mongo is up, then `reconcile --repair`."
+        ) from error
     finally:
         await link.close()
     await _drop_cache(settings)
