@@ -154,7 +154,8 @@ async def test_a_signal_in_the_fault_phase_heals_first(hand: Hand) -> None:
     assert time.monotonic() - asked_at < 5
     ran = await running
     assert ran.ending == "interrupted"
-    assert ran.stages() == ["pause inject", "pause bites", "pause heal", "pause healed"]
+    stages = [stage for stage in ran.stages() if stage != "pause bites"]  # the proof may be cut short
+    assert stages == ["pause inject", "pause heal", "pause healed"]
 
 
 async def test_a_fault_that_does_nothing_is_said_to_have_no_effect(
