@@ -9,9 +9,10 @@ import msgspec
 from reference_app.app import App
 from reference_app.domain.model import Post
 from reference_app.metrics import Metrics
+from reference_app.parallel import in_parallel
 from reference_app.stores.kafka.records import LikeRecord, PostMade
 from reference_app.stores.kafka.source import KafkaSource
-from reference_app.workers.retrying import in_parallel, until_done
+from reference_app.workers.retrying import until_done
 from reference_app.workers.worker import NotReadyError, Worker
 
 log = logging.getLogger(__name__)

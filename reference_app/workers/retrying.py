@@ -1,9 +1,9 @@
-"""How workers go about many things: some at a time, and until a store is back."""
+"""How workers go about what a store is in the way of: again, until it is back."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Final
 
 from reference_app.errors import StoreError
 
@@ -11,25 +11,6 @@ log = logging.getLogger(__name__)
 
 FIRST_PAUSE_S: Final = 0.1
 LONGEST_PAUSE_S: Final = 1.0
-
-
-T = TypeVar("T")
-
-
-async def in_parallel(
-    items: Iterable[T], work: Callable[[T], Awaitable[object]], *, at_once: int = 4
-) -> None:
-    """Do `work` for every item, a few at a time, and all of them. Raises the first error afterwards."""
-    slots = asyncio.Semaphore(at_once)
-
-    async def one(item: T) -> None:
-        async with slots:
-            await work(item)
-
-    results = await asyncio.gather(*map(one, items), return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
 
 
 async def until_done(what: str, work: Callable[[], Awaitable[object]]) -> None:

@@ -11,7 +11,7 @@ from reference_app.app import App
 from reference_app.clock import now_ms
 from reference_app.errors import StoreError
 from reference_app.metrics import Metrics
-from reference_app.workers.retrying import in_parallel
+from reference_app.parallel import in_parallel
 from reference_app.workers.worker import NotReadyError
 
 log = logging.getLogger(__name__)

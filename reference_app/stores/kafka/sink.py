@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 from kafka import KafkaProducer
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, KafkaTimeoutError
 
 from reference_app.domain.circuit import Circuit
 from reference_app.domain.likes import LikeEvent, shard_of
@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 _LINGER_MS: Final = 5
 _RETRY_S: Final = 0.5
 _CHECK_S: Final = 5.0
+_FIRST_LOOK_S: Final = 5.0
 
 
 class KafkaSink:
@@ -124,7 +125,7 @@ class KafkaSink:
             try:
                 ensure_topics(self._settings, TOPICS, within_s=2.0)
                 producer = self._producer or self._make_producer()
-                self._partitions = {topic: len(producer.partitions_for(topic)) for topic in TOPICS}
+                self._partitions = self._look_at_partitions(producer)
                 if self._producer is None:
                     log.info("kafka is available")
                 self._producer, warned = producer, False
@@ -140,6 +141,18 @@ class KafkaSink:
                     )
                 warned = True
                 self._stopping.wait(_RETRY_S)
+
+    def _look_at_partitions(self, producer: Any) -> dict[str, int]:
+        """A producer's first look at a cluster takes longer than a request may be blocked."""
+        deadline = time.monotonic() + _FIRST_LOOK_S
+        while True:
+            try:
+                return {topic: len(producer.partitions_for(topic)) for topic in TOPICS}
+            except KafkaTimeoutError:
+                if self._stopping.is_set() or time.monotonic() >= deadline:
+                    if producer is not self._producer:
+                        producer.close(timeout=0)
+                    raise
 
     def _make_producer(self) -> Any:
         timeout_ms = int(self._settings.kafka_timeout_s * 1000)

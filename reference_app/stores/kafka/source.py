@@ -9,6 +9,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import logging
+import random
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -28,9 +29,11 @@ Handler = Callable[[Sequence[bytes]], Awaitable[None]]
 SESSION_MS: Final = 6000
 _HEARTBEAT_MS: Final = 1500
 _POLL_MS: Final = 200
-_RETRY_S: Final = 0.5
+_RETRY_S: Final = (0.5, 2.0)
 _LAG_EVERY_S: Final = 1.0
-_LEFT_OUT_S: Final = 20.0
+_LEFT_OUT_S: Final = (8.0, 16.0)
+"""From and to, drawn anew each time: members that join within milliseconds of each other can be left without
+a leader by the broker of the embedded stack, and would be so again and again in step."""
 
 
 class _LeftOutError(Exception):
@@ -79,7 +82,7 @@ class KafkaSource:
                 if consumer is not None:
                     with contextlib.suppress(Exception):
                         consumer.close(autocommit=False, timeout_ms=2000)
-            self._stopping.wait(_RETRY_S)
+            self._stopping.wait(random.uniform(*_RETRY_S))
 
     def _make_consumer(self) -> Any:
         options = connection_options(self._settings, bootstrap_s=2.0)
@@ -101,14 +104,14 @@ class KafkaSource:
 
     def _consume(self, consumer: Any, handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
         measured_at, had_partitions_at = 0.0, time.monotonic()
+        left_out_s = random.uniform(*_LEFT_OUT_S)
         while not self._stopping.is_set():
             batches = consumer.poll(timeout_ms=_POLL_MS)
             self.has_partitions = bool(consumer.assignment())
             if self.has_partitions:
                 had_partitions_at = time.monotonic()
-            elif time.monotonic() - had_partitions_at > _LEFT_OUT_S:
-                # Seen after a batch that took long: a member that nothing is given to, and whose polls spin.
-                raise _LeftOutError(f"no partitions for {_LEFT_OUT_S:g} s")
+            elif time.monotonic() - had_partitions_at > left_out_s:
+                raise _LeftOutError(f"no partitions for {left_out_s:.0f} s")
             values = [record.value for records in batches.values() for record in records]
             if values:
                 self.backlog = max(len(values), self.backlog) if self.backlog == self.backlog else len(values)

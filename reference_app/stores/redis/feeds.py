@@ -6,12 +6,12 @@ building:{user}           a claim on building it, for a moment
 celeb:{user}:posts:{0..9} ZSET  copies, post id -> ms, and `-` at 0 once they have been loaded
 """
 
-import asyncio
 import random
 from collections.abc import Sequence
 from typing import Any, Final
 
 from reference_app.domain.feed import Entry
+from reference_app.parallel import in_parallel
 from reference_app.stores.ports import FeedSlice
 from reference_app.stores.redis.link import Argument, Command, RedisLink, ReplyError
 from reference_app.stores.redis.scripts import BUILD, LOAD_COPIES, PUSH, Script
@@ -73,17 +73,11 @@ class RedisFeeds:
         self._pushes += 1
         keep = self._size if self._pushes % TRIM_EVERY == 0 else 0
         chunks = [users[start : start + CHUNK] for start in range(0, len(users), CHUNK)]
-        slots = asyncio.Semaphore(IN_FLIGHT)
 
         async def one(chunk: Sequence[str]) -> None:
-            async with slots:
-                await evaluate(
-                    self._link, PUSH, [f"feed:{user}" for user in chunk], (entry.id, entry.ms, keep)
-                )
+            await evaluate(self._link, PUSH, [f"feed:{user}" for user in chunk], (entry.id, entry.ms, keep))
 
-        async with asyncio.TaskGroup() as group:
-            for chunk in chunks:
-                group.create_task(one(chunk))
+        await in_parallel(chunks, one, at_once=IN_FLIGHT)
 
     async def add(self, user: str, entries: Sequence[Entry]) -> None:
         if entries:

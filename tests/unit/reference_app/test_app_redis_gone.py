@@ -1,0 +1,29 @@
+"""Without a connection every call on feeds says the same plain thing, whatever it does at once."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from reference_app.domain.feed import Entry
+from reference_app.errors import StoreRefusedError
+from reference_app.stores.redis.feeds import CHUNK, RedisFeeds
+from reference_app.stores.redis.link import RedisLink
+
+USERS = [f"u{number}" for number in range(3 * CHUNK)]
+POST = Entry(1, "p")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda feeds: feeds.read("u1", after=None, limit=5),
+        lambda feeds: feeds.push(POST, USERS),
+        lambda feeds: feeds.push(POST, USERS[:1]),
+        lambda feeds: feeds.publish("u1", POST),
+        lambda feeds: feeds.hide(USERS, ["p"]),
+    ],
+)
+async def test_a_call_is_refused(ask: Callable[[RedisFeeds], Awaitable[object]]) -> None:
+    feeds = RedisFeeds(RedisLink("redis://127.0.0.1:1", timeout_s=1), size=10)
+    with pytest.raises(StoreRefusedError, match="not connected yet"):
+        await ask(feeds)
