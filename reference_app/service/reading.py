@@ -23,6 +23,8 @@ from reference_app.views import post_body
 
 FOLLOWEES: Final = 5000
 """So many of somebody's newest followings make up a feed."""
+_BUILDS: Final = 3
+"""A feed is built again if the cache was flushed meanwhile, or an author unfollowed."""
 _CLAIM_WAIT_S: Final = 0.6
 _CLAIM_POLL_S: Final = 0.02
 
@@ -99,7 +101,7 @@ class FeedReader:
     # -- building --------------------------------------------------------------------------
 
     async def _built(self, user: str, *, after: Entry | None, limit: int) -> FeedSlice:
-        for _ in range(2):  # once more if the cache was flushed in between
+        for _ in range(_BUILDS):
             await self._builds.run(user, lambda: self._build(user))
             found = await self._stores.feeds.read(user, after=after, limit=limit)
             if found.pulled is not None:
@@ -112,7 +114,7 @@ class FeedReader:
             return
         if not self._rebuilds.take(time.monotonic()):
             raise ShedError("Too many feeds have to be built at the moment.")
-        epoch = await self._stores.feeds.epoch()
+        revision = await self._stores.feeds.revision(user)
         authors = await self._stores.graph.followees(user, limit=FOLLOWEES)
         pulled: list[str] = []
         if self._settings.strategy == "hybrid" and authors:
@@ -121,7 +123,7 @@ class FeedReader:
         pushed = [author for author in authors if author not in apart]
         size = self._settings.feed_size
         entries = await self._stores.posts.entries(pushed, limit=size) if pushed else []
-        await self._stores.feeds.build(user, entries, pulled, epoch=epoch)
+        await self._stores.feeds.build(user, entries, pulled, revision=revision)
 
     async def _built_by_other(self, user: str) -> bool:
         deadline = time.monotonic() + _CLAIM_WAIT_S

@@ -190,8 +190,14 @@ class FeedCache(Protocol):
     async def epoch(self) -> str:
         """Changes whenever the cache has lost its content."""
 
-    async def build(self, user: str, entries: Sequence[Entry], pulled: Sequence[str], *, epoch: str) -> bool:
-        """Merge what was read and mark the feed as built; False if content was lost since `epoch`."""
+    async def revision(self, user: str) -> str:
+        """Another one after every loss of content and after everything that was taken out of this feed."""
+
+    async def build(
+        self, user: str, entries: Sequence[Entry], pulled: Sequence[str], *, revision: str
+    ) -> bool:
+        """Merge what was read and mark the feed as built; False if `revision`, asked before anything was
+        read, is not the present one: something that was read may have been taken out since."""
 
     async def begin_build(self, user: str) -> bool:
         """Claim the building of a feed for a moment; False if somebody else has claimed it."""

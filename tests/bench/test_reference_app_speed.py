@@ -367,9 +367,8 @@ async def test_a_thousand_misses_at_once_are_one_query(services: dict[str, str])
             await app.people.add("name", user_id=user, caller="", key=None)
         await app.stores.graph.set_pulled(star)
         await app.posting.publish(star, "text", tags=(), media_id=None, key=None)
-        epoch = await app.stores.feeds.epoch()
         for fan in fans:  # built feeds, and not one copy of the celebrity's posts
-            await app.stores.feeds.build(fan, [], [star], epoch=epoch)
+            await app.stores.feeds.build(fan, [], [star], revision=await app.stores.feeds.revision(fan))
         queries.count = 0
         pages = await asyncio.gather(*(app.reader.page(fan, after=None, limit=20) for fan in fans))
         assert {len(page.posts) for page in pages} == {1}

@@ -1,6 +1,7 @@
 """Feeds, posts and counters in memory, with everything that a cache may do: vanish, and come back empty."""
 
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ class Cache:
     built: set[str] = field(default_factory=set)
     pulled: dict[str, set[str]] = field(default_factory=dict)
     claims: set[str] = field(default_factory=set)
+    removals: Counter[str] = field(default_factory=Counter)
     celebrities: dict[str, dict[str, int]] = field(default_factory=dict)
     loaded: set[str] = field(default_factory=set)
     bodies: dict[str, tuple[int, bytes]] = field(default_factory=dict)
@@ -52,14 +54,19 @@ class MemoryFeeds:
         self._cache.check()
         return self._cache.epoch
 
-    async def build(self, user: str, entries: Sequence[Entry], pulled: Sequence[str], *, epoch: str) -> bool:
+    async def revision(self, user: str) -> str:
         self._cache.check()
-        if epoch != self._cache.epoch:
+        return f"{self._cache.epoch}/{self._cache.removals[user]}"
+
+    async def build(
+        self, user: str, entries: Sequence[Entry], pulled: Sequence[str], *, revision: str
+    ) -> bool:
+        self._cache.claims.discard(user)
+        if revision != await self.revision(user):
             return False
         await self.add(user, entries)
         self._cache.pulled.setdefault(user, set()).update(pulled)
         self._cache.built.add(user)
-        self._cache.claims.discard(user)
         return True
 
     async def begin_build(self, user: str) -> bool:
@@ -82,6 +89,7 @@ class MemoryFeeds:
 
     async def hide(self, users: Sequence[str], post_ids: Sequence[str]) -> None:
         self._cache.check()
+        self._cache.removals.update(users)
         for user in users:
             for post_id in post_ids:
                 self._cache.feeds.get(user, {}).pop(post_id, None)
@@ -93,6 +101,7 @@ class MemoryFeeds:
 
     async def unpull(self, author: str, users: Sequence[str]) -> None:
         self._cache.check()
+        self._cache.removals.update(users)
         for user in users:
             self._cache.pulled.get(user, set()).discard(author)
 

@@ -3,6 +3,7 @@
 feed:{user}               ZSET  post id -> ms; bounded
 pulled:{user}             SET   authors to merge at read, and `-` once the feed has been built
 building:{user}           a claim on building it, for a moment
+removals:{user}           how often something was taken out lately: a feed built meanwhile is built again
 celeb:{user}:posts:{0..9} ZSET  copies, post id -> ms, and `-` at 0 once they have been loaded
 """
 
@@ -24,6 +25,8 @@ IN_FLIGHT: Final = 4
 TRIM_EVERY: Final = 32
 _REBUILD_AFTER_S: Final = 6 * 3600
 _CLAIM_MS: Final = 1500
+_REMOVALS_S: Final = 60
+"""Far longer than the building of a feed may take."""
 _LOOK_BACK: Final = 32
 """Extra entries read past a cursor, for those that share its millisecond."""
 
@@ -60,10 +63,16 @@ class RedisFeeds:
         await self._link.call("SET", "epoch", fresh, "NX")
         return str((await self._link.call("GET", "epoch") or b"").decode())
 
-    async def build(self, user: str, entries: Sequence[Entry], pulled: Sequence[str], *, epoch: str) -> bool:
-        keys = ("epoch", f"feed:{user}", f"pulled:{user}", f"building:{user}")
+    async def revision(self, user: str) -> str:
+        removals = await self._link.call("GET", f"removals:{user}")
+        return f"{await self.epoch()}/{(removals or b'').decode()}"
+
+    async def build(
+        self, user: str, entries: Sequence[Entry], pulled: Sequence[str], *, revision: str
+    ) -> bool:
+        keys = ("epoch", f"removals:{user}", f"feed:{user}", f"pulled:{user}", f"building:{user}")
         flat = [part for entry in entries for part in entry]
-        arguments = (epoch, len(entries), _REBUILD_AFTER_S, *flat, BUILT, *pulled)
+        arguments = (revision, len(entries), _REBUILD_AFTER_S, *flat, BUILT, *pulled)
         return bool(await evaluate(self._link, BUILD, keys, arguments))
 
     async def begin_build(self, user: str) -> bool:
@@ -87,13 +96,15 @@ class RedisFeeds:
 
     async def hide(self, users: Sequence[str], post_ids: Sequence[str]) -> None:
         if post_ids:
-            await self._link.pipeline([("ZREM", f"feed:{user}", *post_ids) for user in users])
+            removed: list[Command] = [("ZREM", f"feed:{user}", *post_ids) for user in users]
+            await self._link.pipeline([*_removals(users), *removed])
 
     async def pull(self, author: str, users: Sequence[str]) -> None:
         await self._link.pipeline([("SADD", f"pulled:{user}", author) for user in users])
 
     async def unpull(self, author: str, users: Sequence[str]) -> None:
-        await self._link.pipeline([("SREM", f"pulled:{user}", author) for user in users])
+        removed: list[Command] = [("SREM", f"pulled:{user}", author) for user in users]
+        await self._link.pipeline([*_removals(users), *removed])
 
     async def celebrity_posts(self, author: str) -> list[Entry] | None:
         copy = f"celeb:{author}:posts:{self._random.randrange(COPIES)}"
@@ -130,6 +141,14 @@ async def evaluate(
 
 def _copies(author: str) -> list[str]:
     return [f"celeb:{author}:posts:{number}" for number in range(COPIES)]
+
+
+def _removals(users: Sequence[str]) -> list[Command]:
+    """Counted before anything is taken out, so that a feed built in between is not taken for a right one."""
+    counted: list[Command] = []
+    for user in users:
+        counted += [("INCR", f"removals:{user}"), ("EXPIRE", f"removals:{user}", _REMOVALS_S)]
+    return counted
 
 
 def _older(user: str, after: Entry, offset: int, count: int) -> Command:

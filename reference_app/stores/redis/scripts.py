@@ -44,21 +44,22 @@ return 1
 """KEYS: feeds. ARGV: post, its ms, entries to keep (0: do not trim this time)."""
 
 BUILD: Final = Script("""
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+local revision = tostring(redis.call('GET', KEYS[1])) .. '/' .. (redis.call('GET', KEYS[2]) or '')
+redis.call('DEL', KEYS[5])
+if revision ~= ARGV[1] then return 0 end
 local at = 4
 for i = 1, tonumber(ARGV[2]) do
-  redis.call('ZADD', KEYS[2], ARGV[at], ARGV[at + 1])
+  redis.call('ZADD', KEYS[3], ARGV[at], ARGV[at + 1])
   at = at + 2
 end
 for i = at, #ARGV do
-  redis.call('SADD', KEYS[3], ARGV[i])
+  redis.call('SADD', KEYS[4], ARGV[i])
 end
-redis.call('EXPIRE', KEYS[3], ARGV[3])
-redis.call('DEL', KEYS[4])
+redis.call('EXPIRE', KEYS[4], ARGV[3])
 return 1
 """)
-"""KEYS: epoch, feed, pulled, building. ARGV: epoch, number of entries, seconds until it is built again,
-(ms, post)..., authors..."""
+"""KEYS: epoch, removals, feed, pulled, building. ARGV: revision, number of entries, seconds until it is
+built again, (ms, post)..., authors..."""
 
 LOAD_COPIES: Final = Script("""
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end

@@ -16,8 +16,8 @@ def entries(count: int, ms: int = NOW) -> list[Entry]:
 
 
 async def build(stores: Stores, user: str, some: list[Entry], pulled: list[str] | None = None) -> None:
-    epoch = await stores.feeds.epoch()
-    assert await stores.feeds.build(user, some, pulled or [], epoch=epoch)
+    revision = await stores.feeds.revision(user)
+    assert await stores.feeds.build(user, some, pulled or [], revision=revision)
 
 
 async def test_a_feed_is_cold_until_it_is_built_even_if_it_holds_entries(stores: Stores) -> None:
@@ -40,16 +40,29 @@ async def test_an_empty_feed_that_was_built_is_not_cold(stores: Stores) -> None:
 
 async def test_a_build_merges_with_what_was_pushed_while_it_read(stores: Stores) -> None:
     user, (one, two, three) = new_id(), entries(3)
-    epoch = await stores.feeds.epoch()
+    revision = await stores.feeds.revision(user)
     await stores.feeds.push(two, [user])
-    assert await stores.feeds.build(user, [one, three, two], [], epoch=epoch)
+    assert await stores.feeds.build(user, [one, three, two], [], revision=revision)
     assert (await stores.feeds.read(user, after=None, limit=5)).entries == [one, two, three]
 
 
 async def test_a_build_of_what_was_read_before_content_was_lost_is_refused(stores: Stores) -> None:
     user = new_id()
-    assert not await stores.feeds.build(user, entries(1), [], epoch="of another time")
+    assert not await stores.feeds.build(user, entries(1), [], revision="of another time")
     assert (await stores.feeds.read(user, after=None, limit=5)).pulled is None
+
+
+async def test_a_build_of_what_was_read_before_an_author_was_unfollowed_is_refused(stores: Stores) -> None:
+    user, author, (entry, *_) = new_id(), new_id(), entries(1)
+    for take_out in (stores.feeds.hide([user], [entry.id]), stores.feeds.unpull(author, [user])):
+        assert await stores.feeds.begin_build(user)
+        revision = await stores.feeds.revision(user)
+        await take_out
+        assert not await stores.feeds.build(user, [entry], [author], revision=revision)
+        assert (await stores.feeds.read(user, after=None, limit=5)).pulled is None
+    assert await stores.feeds.begin_build(user)
+    await build(stores, user, [entry])
+    assert await stores.feeds.read(user, after=None, limit=5) == FeedSlice([entry], [])
 
 
 async def test_one_claim_on_building_a_feed_at_a_time(stores: Stores) -> None:
