@@ -1,4 +1,8 @@
-"""The directory of one run: made, described, and filled with the logs of everything that took part."""
+"""The directory of one run: made, described, and filled with the logs of everything that took part.
+
+What is not a run itself (claims, a set of runs side by side, a game day) gets a directory beside the runs,
+named like them; `latest` goes on pointing at the latest run.
+"""
 
 import os
 import platform
@@ -20,22 +24,35 @@ _LOG_TAIL_BYTES = 2_000_000
 
 
 def create(runs: Path, drill: str) -> Path:
-    """A new directory `<UTC>_<drill>` under `runs`, with `latest` pointing at it. Raises CouldNotRunError."""
+    """A new directory for a run of `drill`, with `latest` pointing at it. Raises CouldNotRunError."""
+    directory = create_beside(runs, drill)
+    try:
+        (directory / "logs").mkdir()
+        _point_latest_at(directory)
+    except OSError as error:
+        raise _not_made(directory, error) from None
+    return directory
+
+
+def create_beside(runs: Path, what: str) -> Path:
+    """A new directory `<UTC>_<what>` under `runs`. Raises CouldNotRunError."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     for attempt in range(100):
-        directory = runs / (f"{stamp}_{drill}" + (f".{attempt}" if attempt else ""))
+        directory = runs / (f"{stamp}_{what}" + (f".{attempt}" if attempt else ""))
         try:
             directory.mkdir(parents=True)
-            (directory / "logs").mkdir()
-            _point_latest_at(directory)
         except FileExistsError:
             continue
         except OSError as error:
-            raise CouldNotRunError(
-                f"the directory {directory} could not be made: {error.strerror}; choose another with --runs"
-            ) from None
+            raise _not_made(directory, error) from None
         return directory.resolve()
-    raise CouldNotRunError(f"no free name for a run under {runs}: a hundred began in this second")
+    raise CouldNotRunError(f"no free name under {runs}: a hundred began in this second")
+
+
+def _not_made(directory: Path, error: OSError) -> CouldNotRunError:
+    return CouldNotRunError(
+        f"the directory {directory} could not be made: {error.strerror}; choose another with --runs"
+    )
 
 
 def _point_latest_at(directory: Path) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import docker
 
-from compose.docker import cli, endpoints, engine, links, mapping, ready, record
+from compose import ready
+from compose.docker import cli, endpoints, engine, links, mapping, record
 from compose.docker.control import DockerControl
 from compose.docker.overrides import write_overrides
 from compose.docker.primary import PrimaryFinder
@@ -222,7 +223,7 @@ class DockerStack:
         if container.health not in ("", "healthy"):
             raise StackError(f"its health check says {container.health}")
         address = self._project.address(container)
-        return address is None or ready.does_its_work(container.part.component, address)
+        return address is None or ready.probe(container.part.component, address)
 
     @property
     def _logs(self) -> Path:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from chaos import records
+from chaos import rundir
 from chaos.claims.evidence import Claim
 from chaos.claims.page import page
 from chaos.claims.record import Trial
@@ -38,7 +38,7 @@ async def try_claims(
     """
     with only_one(home):
         async with _stores(kind, home, view, stop) as stack:
-            directory = records.create(runs, "claims")
+            directory = rundir.create_beside(runs, "claims")
             trial = Trial.begin(directory, stack, seed)
             ends = time.monotonic() + within_s
             try:

@@ -7,7 +7,7 @@ import click
 import msgspec
 from rich.console import Console
 
-from chaos import records
+from chaos import rundir
 from chaos.commands.common import (
     home_option,
     json_option,
@@ -90,7 +90,7 @@ async def _hold(
     talk = talk_for(console, auto=auto)
     async with a_stack(request, view, stop) as stack:
         await populate(request.home, stack, request.drill.population, request.seed, view, stop)
-        directory = records.create(request.runs, f"gameday_{plan.gameday}")
+        directory = rundir.create_beside(request.runs, f"gameday_{plan.gameday}")
         day = Day.begin(plan, stack.kind)
         day.versions, day.stack_limits = stack.versions(), list(stack.limits)
         room = Room(talk, view, console, stop, ready=lambda: stack.wait_ready(within_s=_READY_WITHIN_S))

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from chaos import records
+from chaos import rundir
 from chaos.drill import Drill
 from chaos.errors import CouldNotRunError, UsageError
 from chaos.lineup import costs
@@ -64,7 +64,7 @@ async def run_lineup(
         raise UsageError(
             f"each strategy needs a stack of its own, and one is up in {request.home}: `feedstorm down` first"
         )
-    directory = records.create(request.runs, f"lineup_{request.drill.drill}")
+    directory = rundir.create_beside(request.runs, f"lineup_{request.drill.drill}")
     lineup = LineUp(request.drill.drill, request.seed, request.stack)
     for number in range(repeat):
         for variant in variants:

@@ -4,10 +4,9 @@ import threading
 import time
 
 from compose.docker.project import Container, Project
-from compose.docker.ready import hello
+from compose.ready import says_primary
 from compose.stack import Component
 
-_HELLO_S = 0.5
 _LOOK_AGAIN_S = 1.0
 
 
@@ -35,9 +34,6 @@ class PrimaryFinder:
     def _ask(self) -> str | None:
         for member in self._members:
             address = self._project.address(member)
-            try:
-                if address and hello(address, _HELLO_S).get("isWritablePrimary"):
-                    return member.name
-            except OSError:
-                continue
+            if address and says_primary(address):
+                return member.name
         return None

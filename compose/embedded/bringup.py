@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from compose.embedded import ready
+from compose import ready
 from compose.embedded.control import started
 from compose.embedded.mongo.client import ask_once
 from compose.embedded.plan import SET_NAME
@@ -109,7 +109,7 @@ async def _await_one(file: StackFile, member: MemberRecord, within_s: float, *, 
     async def outcome() -> str:
         if not may_be_down and _state(file, member) is State.DOWN:
             return "ended"
-        return "ready" if await asyncio.to_thread(ready.probe, member) else ""
+        return "ready" if await asyncio.to_thread(ready.probe, member.component, member.address) else ""
 
     try:
         what = f"{member.name} becoming ready"

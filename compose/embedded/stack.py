@@ -5,7 +5,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from compose.embedded import ready
+from compose import ready
 from compose.embedded.bringup import PortTakenError, await_primary, await_ready, bring_up, prepare_home
 from compose.embedded.control import EmbeddedControl
 from compose.embedded.parts import Finder, find_parts

@@ -32,7 +32,8 @@ class MongoComments:
         try:
             await self._link.write(self._comments.insert_one(comment_document(comment)))
         except DuplicateKeyError:
-            found = await self._link.read(self._comments.find_one({"_id": comment.id}))
+            mine = {"_id": comment.id, "postId": comment.post_id}
+            found = await self._link.read(self._comments.find_one(mine))
             return comment_of(found) if found else comment
         return comment
 
@@ -52,7 +53,10 @@ class MongoComments:
             found = await owed.to_list()
             counts = Counter(document["postId"] for document in found)
             if counts:
-                mine = {"_id": {"$in": [document["_id"] for document in found]}}
+                mine = {
+                    "_id": {"$in": [document["_id"] for document in found]},
+                    "postId": {"$in": list(counts)},
+                }
                 await self._comments.update_many(mine, {"$unset": {"countOwed": ""}}, session=session)
                 changes = [_count(post, count) for post, count in counts.items()]
                 await self._posts.bulk_write(changes, ordered=False, session=session)

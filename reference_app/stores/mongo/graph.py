@@ -64,20 +64,22 @@ class MongoGraph:
         }
         if active:
             change["$set"]["createdAt"] = now
-            change["$setOnInsert"] = {"followerId": follower, "followeeId": followee, "counted": False}
-        here = {"_id": key, "status": status(not active)}
+            change["$setOnInsert"] = {"followeeId": followee, "counted": False}
+        here = {"_id": key, "followerId": follower, "status": status(not active)}
         try:
             result = await self._link.write(self._follows.update_one(here, change, upsert=active))
         except DuplicateKeyError:
             return None
         if result.modified_count == 0 and result.upserted_id is None:
             return None
-        found = await self._link.read(self._follows.find_one({"_id": key}))
+        found = await self._link.read(self._follows.find_one({"_id": key, "followerId": follower}))
         return relation_of(found) if found else None
 
     async def relations(self, pairs: Sequence[tuple[str, str]]) -> list[Relation]:
         keys = [pair_id(*pair) for pair in pairs]
-        found = await self._link.read(self._near_follows.find({"_id": {"$in": keys}}).to_list())
+        followers = list(dict.fromkeys(follower for follower, _ in pairs))
+        query = {"_id": {"$in": keys}, "followerId": {"$in": followers}}
+        found = await self._link.read(self._near_follows.find(query).to_list())
         return [relation_of(document) for document in found]
 
     async def edges(
@@ -133,7 +135,7 @@ class MongoGraph:
 
     async def feed_paid(self, relation: Relation) -> bool:
         key = pair_id(relation.follower_id, relation.followee_id)
-        still = {"_id": key, "rev": relation.rev}
+        still = {"_id": key, "followerId": relation.follower_id, "rev": relation.rev}
         result = await self._link.write(self._follows.update_one(still, {"$unset": {"feedOwed": ""}}))
         return result.matched_count == 1
 
@@ -175,7 +177,8 @@ class MongoGraph:
 def _counted(document: Document) -> UpdateOne:
     """The relationship is counted as it is now. `counted` is what the counters of both users include."""
     active = document["status"] == ACTIVE
-    return UpdateOne({"_id": document["_id"]}, {"$set": {"counted": active}, "$unset": {"countOwed": ""}})
+    mine = {"_id": document["_id"], "followerId": document["followerId"]}
+    return UpdateOne(mine, {"$set": {"counted": active}, "$unset": {"countOwed": ""}})
 
 
 def _count_changes(owed: list[Document]) -> list[UpdateOne]:

@@ -51,7 +51,9 @@ class MongoLikes:
         self, events: dict[rules.RowKey, LikeEvent], session: AsyncClientSession
     ) -> list[LikeShard]:
         row_ids = [pair_id(*key) for key in events]
-        rows = await self._rows.find({"_id": {"$in": row_ids}}, session=session).to_list()
+        on_posts = list(dict.fromkeys(post for post, _ in events))
+        held = {"_id": {"$in": row_ids}, "postId": {"$in": on_posts}}
+        rows = await self._rows.find(held, session=session).to_list()
         places = {(post, rules.shard_of(user, self._shard_count)) for post, user in events}
         shard_ids = [shard_id(*place) for place in places]
         shards = await self._counts.find({"_id": {"$in": shard_ids}}, session=session).to_list()
@@ -121,14 +123,10 @@ class MongoLikes:
 
 def _write_row(row: LikeRow) -> UpdateOne:
     return UpdateOne(
-        {"_id": like_row_id(row)},
+        {"_id": like_row_id(row), "postId": row.post_id},
         {
             "$set": {"status": status(row.active), "at": row.at},
-            "$setOnInsert": {
-                "postId": row.post_id,
-                "userId": row.user_id,
-                "createdAt": utc(row.at // 1000),
-            },
+            "$setOnInsert": {"userId": row.user_id, "createdAt": utc(row.at // 1000)},
         },
         upsert=True,
     )

@@ -20,17 +20,22 @@ def _index(*names: str, partial: Document | None = None) -> IndexModel:
 
 @dataclass(frozen=True)
 class Collection:
-    """`shard_key` names the field whose hash spreads the collection over shards."""
+    """`shard_key` names the field whose hash spreads the collection over shards; without one it stays whole.
 
-    shard_key: str
+    Whoever is followed by many must not put all those rows on one shard, so `follows` goes by the follower:
+    somebody's followings are on one shard, a celebrity's followers on all. Likes and comments are asked for
+    by post. The rest is small, or read by `_id`.
+    """
+
     indexes: tuple[IndexModel, ...] = ()
+    shard_key: str | None = None
 
 
 COLLECTIONS: Final[dict[str, Collection]] = {
-    "users": Collection("_id", (_index("isCelebrity", "followerCount"),)),
+    "users": Collection((_index("isCelebrity", "followerCount"),)),
     "follows": Collection(
-        "followerId",
-        (
+        shard_key="followerId",
+        indexes=(
             IndexModel([("followerId", ASCENDING), ("followeeId", ASCENDING)], name="pair", unique=True),
             _index("followeeId", "status", "createdAt", "_id"),
             _index("followerId", "status", "createdAt", "_id"),
@@ -40,25 +45,22 @@ COLLECTIONS: Final[dict[str, Collection]] = {
         ),
     ),
     "posts": Collection(
-        "_id",
         (
             _index("authorId", "createdAt", "_id"),
             _index("outbox", "createdAt", partial={"outbox": "pending"}),
             _index("bodyOwed", "_id", partial={"bodyOwed": True}),
         ),
     ),
-    "likes": Collection("_id", (_index("postId", "status"),)),
-    "likeCounts": Collection(
-        "_id", (_index("postId", "shard"), _index("owed", "postId", partial={"owed": True}))
-    ),
+    "likes": Collection((_index("postId", "status"),), shard_key="postId"),
+    "likeCounts": Collection((_index("postId", "shard"), _index("owed", "postId", partial={"owed": True}))),
     "comments": Collection(
-        "_id",
-        (
+        shard_key="postId",
+        indexes=(
             _index("postId", "createdAt", "_id"),
             _index("countOwed", "postId", partial={"countOwed": True}),
         ),
     ),
-    "media": Collection("_id", (_index("status", "_id"),)),
+    "media": Collection((_index("status", "_id"),)),
 }
 
 
@@ -68,7 +70,7 @@ async def ensure_schema(database: AsyncDatabase[Document]) -> list[str]:
     sharded = hello.get("msg") == "isdbgrid"
     done: list[str] = []
     for name, collection in COLLECTIONS.items():
-        if sharded:
+        if sharded and collection.shard_key:
             await _shard(database, name, collection.shard_key)
         if collection.indexes:
             await database[name].create_indexes(list(collection.indexes))

@@ -11,7 +11,7 @@ from compose.docker import cli, engine
 from compose.docker.control import DockerControl
 from compose.docker.mapping import Mapping
 from compose.docker.project import Project
-from compose.docker.ready import does_its_work
+from compose.ready import probe
 from compose.stack import Component, MemberControl, StackError
 from tests.unit.docker.fake_engine import FakeApi, client_of, redis
 
@@ -71,7 +71,7 @@ def _asks(project: Project) -> Callable[[str], bool]:
     def answers(name: str) -> bool:
         address = project.address(project.need(name))
         try:
-            return address is not None and does_its_work(Component.REDIS, address)
+            return address is not None and probe(Component.REDIS, address)
         except Exception:  # refused, reset, frozen: all the same to the test
             return False
 

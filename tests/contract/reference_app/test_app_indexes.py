@@ -202,6 +202,34 @@ async def test_every_query_of_the_app_is_served_by_an_index(build: OverheardBuil
     assert not bad, "\n".join(bad)
 
 
+def is_targeted(query: Query) -> bool:
+    """Whether a router sends it to the shards that hold the answer alone: the shard key is given by value."""
+    key = COLLECTIONS[query.collection].shard_key if query.collection in COLLECTIONS else None
+    return key is None or (key in query.filter and not is_range(query.filter[key]))
+
+
+def is_for_all_shards(query: Query) -> bool:
+    """A celebrity's followers are spread on purpose, and what is owed is looked for everywhere."""
+    everywhere = {"followeeId", "feedOwed", "countOwed"} & set(query.filter)
+    return query.command == "find" and bool(everywhere)
+
+
+async def test_every_query_of_a_request_goes_to_the_shards_that_hold_the_answer(
+    build: OverheardBuild,
+) -> None:
+    await do_everything(build.app())
+    queries = [query for query in build.overheard.queries.values() if not is_for_all_shards(query)]
+    sharded = [query for query in queries if query.collection in ("follows", "likes", "comments")]
+    assert len(sharded) >= 12
+    assert not [query.shape for query in queries if not is_targeted(query)]
+
+
+def test_a_query_without_the_shard_key_is_noticed() -> None:
+    assert not is_targeted(Query("update", "follows", {"_id": "a:b"}, {}))
+    assert not is_targeted(Query("find", "comments", {"postId": {"$gt": "a"}}, {}))
+    assert is_targeted(Query("find", "likes", {"postId": {"$in": ["a"]}}, {}))
+
+
 async def test_a_query_without_an_index_is_noticed(build: OverheardBuild) -> None:
     unserved = Query("find", "users", {"name": "x"}, {"createdAt": 1})
     assert not is_ordered_by_an_index(unserved)

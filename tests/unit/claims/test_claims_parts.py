@@ -7,7 +7,7 @@ from pathlib import Path
 import bson
 import pytest
 
-from chaos import records
+from chaos import rundir
 from chaos.claims import catalogue
 from chaos.claims.array_wall import WALL_BYTES, array_bytes, followers_that_fit
 from chaos.claims.evidence import (
@@ -170,10 +170,10 @@ def test_the_page_holds_every_finding_and_asks_nobody(tmp_path: Path) -> None:
     assert read(tmp_path) == trial
 
 
-def test_directories_of_records_never_collide(tmp_path: Path) -> None:
-    made = [records.create(tmp_path, "claims") for _ in range(5)]
+def test_directories_beside_the_runs_never_collide(tmp_path: Path) -> None:
+    made = [rundir.create_beside(tmp_path, "claims") for _ in range(5)]
     assert len(set(made)) == 5
     assert not (tmp_path / "latest").exists()
     (tmp_path / "file").touch()
     with pytest.raises(CouldNotRunError, match="choose another with --runs"):
-        records.create(tmp_path / "file", "claims")
+        rundir.create_beside(tmp_path / "file", "claims")

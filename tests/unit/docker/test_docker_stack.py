@@ -59,12 +59,12 @@ def primary(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Makes the Mongo member at an address say that it is primary; all others refuse connections."""
     chosen = [""]
 
-    def hello(address: str, within_s: float) -> dict[str, object]:
+    def hello(address: str) -> dict[str, object]:
         if address != chosen[0]:
             raise ConnectionRefusedError
         return {"isWritablePrimary": True}
 
-    monkeypatch.setattr("compose.docker.primary.hello", hello)
+    monkeypatch.setattr("compose.ready.hello", hello)
     return lambda address: chosen.__setitem__(0, address)
 
 

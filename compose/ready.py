@@ -6,10 +6,9 @@ import struct
 from collections.abc import Callable
 
 from compose.embedded.mongo.client import ask_once, split_address
-from compose.embedded.state import MemberRecord
 from compose.stack import Component
 
-PROBE_WITHIN_S = 0.5
+PROBE_WITHIN_S = 1.0
 HTTP_WITHIN_S = 2.0
 PROBE_DATABASE = 15  # beside the application's data
 
@@ -18,27 +17,32 @@ class NotReadyError(Exception):
     """The member answered, and said that it cannot do its work."""
 
 
-def probe(member: MemberRecord) -> bool:
-    """True if the member does its work. Blocks for a second or two at most.
+def probe(component: Component, address: str) -> bool:
+    """True if the member at this address does its work. Blocks for two seconds at most.
 
     Raises:
         OSError, NotReadyError: it does not, and this is why.
     """
-    return _PROBES[member.component](member.address)
+    return _PROBES[component](address)
+
+
+def hello(address: str) -> dict[str, object]:
+    """What a Mongo member says about its role. Raises OSError."""
+    return dict(ask_once(address, {"hello": 1}, within_s=PROBE_WITHIN_S))
 
 
 def says_primary(address: str) -> bool:
     """Whether the Mongo member at this address says that it is primary. False if it does not answer."""
     try:
-        return bool(ask_once(address, {"hello": 1}, within_s=PROBE_WITHIN_S).get("isWritablePrimary"))
+        return bool(hello(address).get("isWritablePrimary"))
     except OSError:
         return False
 
 
 def _mongo(address: str) -> bool:
     """A primary or a secondary, and no matter which."""
-    hello = ask_once(address, {"hello": 1}, within_s=PROBE_WITHIN_S)
-    if not (hello.get("isWritablePrimary") or hello.get("secondary")):
+    said = hello(address)
+    if not (said.get("isWritablePrimary") or said.get("secondary")):
         raise NotReadyError("it is neither primary nor secondary yet")
     return True
 
