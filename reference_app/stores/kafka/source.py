@@ -31,9 +31,9 @@ _HEARTBEAT_MS: Final = 1500
 _POLL_MS: Final = 200
 _RETRY_S: Final = (0.5, 2.0)
 _LAG_EVERY_S: Final = 1.0
-_LEFT_OUT_S: Final = (8.0, 16.0)
-"""From and to, drawn anew each time: members that join within milliseconds of each other can be left without
-a leader by the broker of the embedded stack, and would be so again and again in step."""
+_LEFT_OUT_S: Final = (40.0, 60.0)
+"""From and to, drawn anew each time so that members do not join in step. The embedded stack's broker takes
+two session time-outs to replace a leader that died: whoever joins anew before that makes it begin again."""
 
 
 class _LeftOutError(Exception):
