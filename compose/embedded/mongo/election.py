@@ -7,7 +7,8 @@ else. It keeps each member's last heartbeat and, per term, the one member that w
 - A primary may act until `timeout` after the start of its last heartbeat. Others stand for election
   only once that heartbeat is older than the timeout, so two members never act at the same time.
 - Terms only grow. A member that restarts never resumes a term that it won in an earlier life.
-- Without a majority that is up nobody is elected, and a primary steps down.
+- Without a majority that is up a primary steps down. Nobody is elected without a majority that was heard
+  within half the timeout: members that died with their primary have no vote in the next election.
 """
 
 import time
@@ -75,8 +76,14 @@ class Election:
         self._frozen_until = 0.0
 
     def is_up(self, member: str) -> bool:
+        return self._was_heard(member, self.timeout_s)
+
+    def _was_heard(self, member: str, within_s: float) -> bool:
         beat = self.standing.beats.get(member, NEVER)
-        return beat.ok and self._clock() - beat.at < self.timeout_s
+        return beat.ok and self._clock() - beat.at < within_s
+
+    def _has_majority(self, within_s: float) -> bool:
+        return sum(self._was_heard(member, within_s) for member in self.members) * 2 > len(self.members)
 
     def can_be_elected(self, member: str) -> bool:
         return self.is_up(member) and self.standing.beats[member].frozen_until <= self._clock()
@@ -86,11 +93,12 @@ class Election:
         started = self._clock()
         await self._beat()
         self.standing = await self._register.read()
-        has_majority = sum(map(self.is_up, self.members)) * 2 > len(self.members)
-        if self.held_term and (self.held_term != self.standing.term or not has_majority):
+        moved_on = self.held_term != self.standing.term
+        if self.held_term and (moved_on or not self._has_majority(self.timeout_s)):
             await self._hold(0)
         primary = self._living_primary()
-        if primary is None and has_majority and self._frozen_until <= self._clock():
+        may_stand = self._has_majority(self.timeout_s / 2)
+        if primary is None and may_stand and self._frozen_until <= self._clock():
             primary = await self._stand()
         return Role(primary, started + self.timeout_s if self.held_term else 0.0)
 

@@ -122,6 +122,18 @@ async def test_without_a_majority_a_primary_steps_down_and_nobody_is_elected() -
     assert three.acting() == []
 
 
+async def test_a_member_that_died_with_its_primary_does_not_help_to_elect_the_next() -> None:
+    three = Three()
+    old = await three.elected()
+    second, last = (name for name in NAMES if name != old)
+    three.clock.now += 0.1 * TIMEOUT_S  # the second dies a moment after the primary
+    await three.tick(second, last)
+    for _ in range(30):
+        three.clock.now += 0.05 * TIMEOUT_S
+        await three.tick(last)
+        assert last not in three.acting()
+
+
 async def test_who_gives_up_is_replaced_at_once_and_stays_out_for_a_while() -> None:
     three = Three()
     old = await three.elected()
