@@ -91,6 +91,9 @@ class _Connection(asyncio.Protocol):
 
     def send(self, commands: Sequence[Command]) -> "asyncio.Future[list[Any]]":
         future: asyncio.Future[list[Any]] = self._loop.create_future()
+        if self.lost.done():  # and the link has not noticed yet: nobody would ever answer this
+            future.set_exception(StoreRefusedError(STORE, "the connection broke"))
+            return future
         if len(self._queue) >= _MAX_PENDING:
             future.set_exception(StoreRefusedError(STORE, "too many commands are waiting"))
             return future

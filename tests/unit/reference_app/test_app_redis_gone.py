@@ -1,5 +1,6 @@
 """Without a connection every call on feeds says the same plain thing, whatever it does at once."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -27,3 +28,28 @@ async def test_a_call_is_refused(ask: Callable[[RedisFeeds], Awaitable[object]])
     feeds = RedisFeeds(RedisLink("redis://127.0.0.1:1", timeout_s=1), size=10)
     with pytest.raises(StoreRefusedError, match="not connected yet"):
         await ask(feeds)
+
+
+async def test_a_call_in_the_instant_after_the_connection_broke_is_refused_too() -> None:
+    """The link learns of the break one turn of the loop later than its connection."""
+    handshakes = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(4096)
+        writer.write(b":1\r\n")
+        handshakes.append(writer)
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        link = RedisLink(f"redis://127.0.0.1:{port}", timeout_s=1)
+        link.start()
+        await link.usable()
+        connection = link._connection
+        assert connection is not None
+        connection.connection_lost(None)
+        with pytest.raises(StoreRefusedError, match="the connection broke"):
+            async with asyncio.timeout(5):
+                await link.call("GET", "x")
+        await link.close()
+        for writer in handshakes:
+            writer.close()
