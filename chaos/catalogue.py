@@ -24,6 +24,7 @@ from chaos.errors import DrillError, UsageError
 from chaos.faults import FAULTS, make
 from chaos.timeline import acts_of
 from chaos.units import decode, suggest
+from loadtests.shapes import ShapeError, parse_shape
 from results.audit import INVARIANTS
 from results.proof import parse_proof
 from results.targets import parse_condition, parse_target
@@ -173,6 +174,10 @@ def _load_problems(drill: Drill) -> Problems:
     for number, probe in enumerate(drill.load.probes):
         if probe not in DEFAULT_PROBES:
             yield f".load.probes[{number}]", f"no probe '{probe}'{suggest(probe, DEFAULT_PROBES)}"
+    try:
+        parse_shape(drill.load.shape)
+    except ShapeError as error:
+        yield ".load.shape", str(error)
     if drill.load.arrivals <= 0:
         yield ".load.arrivals", f"{drill.load.arrivals} is no load"
     people = drill.population

@@ -37,6 +37,8 @@ def test_what_a_drill_writes_into_the_record_reads_back_as_the_same_drill() -> N
     [
         ("question:", "qestion:", 2, "no key 'qestion' here (did you mean 'question'?)"),
         ("arrivals: 60/s", "arrivals: 60", 3, "'60' is not a rate: write it like 60/s"),
+        ("60/s}", "60/s, shape: spik}", 3, "shape 'spik' is not known: choose one of steady"),
+        ("60/s}", '60/s, shape: "spike:a=2"}', 3, "shape 'spike' has no option 'a'"),
         ("at: 20s", "at: 20", 5, "'20' is not a duration"),
         ("at: 20s", "at: 2s", 5, "2s is before the fault phase, which begins at 20s"),
         ("inject: kill", "inject: kil", 5, "no fault 'kil' (did you mean 'kill'?)"),
