@@ -19,10 +19,11 @@ from reference_app.stores.redis.scripts import BUILD, LOAD_COPIES, PUSH, Script
 
 COPIES: Final = 10
 BUILT: Final = b"-"
-CHUNK: Final = 250
+CHUNK: Final = 100
 """Feeds in one fan-out call: other clients wait for one such call at most."""
-IN_FLIGHT: Final = 4
+IN_FLIGHT: Final = 2
 TRIM_EVERY: Final = 32
+"""A push trims one feed in so many, each in its turn: all of them at once would hold up other clients."""
 _REBUILD_AFTER_S: Final = 6 * 3600
 _CLAIM_MS: Final = 1500
 _REMOVALS_S: Final = 60
@@ -80,11 +81,11 @@ class RedisFeeds:
 
     async def push(self, entry: Entry, users: Sequence[str]) -> None:
         self._pushes += 1
-        keep = self._size if self._pushes % TRIM_EVERY == 0 else 0
+        trim = (self._size, 1 + self._pushes % TRIM_EVERY, TRIM_EVERY)
         chunks = [users[start : start + CHUNK] for start in range(0, len(users), CHUNK)]
 
         async def one(chunk: Sequence[str]) -> None:
-            await evaluate(self._link, PUSH, [f"feed:{user}" for user in chunk], (entry.id, entry.ms, keep))
+            await evaluate(self._link, PUSH, [f"feed:{user}" for user in chunk], (entry.id, entry.ms, *trim))
 
         await in_parallel(chunks, one, at_once=IN_FLIGHT)
 

@@ -30,18 +30,17 @@ class Script:
 
 
 PUSH: Final = Script("""
-local post, ms, keep = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local post, ms = ARGV[1], ARGV[2]
 for i = 1, #KEYS do
   redis.call('ZADD', KEYS[i], ms, post)
 end
-if keep > 0 then
-  for i = 1, #KEYS do
-    redis.call('ZREMRANGEBYRANK', KEYS[i], 0, -keep - 1)
-  end
+for i = tonumber(ARGV[4]), #KEYS, tonumber(ARGV[5]) do
+  redis.call('ZREMRANGEBYRANK', KEYS[i], 0, -ARGV[3] - 1)
 end
 return 1
 """)
-"""KEYS: feeds. ARGV: post, its ms, entries to keep (0: do not trim this time)."""
+"""KEYS: feeds. ARGV: post, its ms, entries to keep, and which feeds to trim this time: the first, and every
+so many."""
 
 BUILD: Final = Script("""
 local revision = tostring(redis.call('GET', KEYS[1])) .. '/' .. (redis.call('GET', KEYS[2]) or '')
