@@ -20,7 +20,7 @@ from reference_app.stores.redis.scripts import BUILD, LOAD_COPIES, PUSH, Script
 COPIES: Final = 10
 BUILT: Final = b"-"
 CHUNK: Final = 100
-"""Feeds in one fan-out call: other clients wait for one such call at most."""
+"""Feeds in one fan-out call: other clients wait for `IN_FLIGHT` such calls at most."""
 IN_FLIGHT: Final = 2
 TRIM_EVERY: Final = 32
 """A push trims one feed in so many, each in its turn: all of them at once would hold up other clients."""
