@@ -59,14 +59,17 @@ class RedisFeeds:
         return FeedSlice(entries, [member.decode() for member in members if member != BUILT])
 
     async def epoch(self) -> str:
+        *_, epoch = await self._link.pipeline(self._ask_epoch())
+        return (epoch or b"").decode()
+
+    def _ask_epoch(self) -> list[Command]:
         """A flush takes the epoch with it; the next to ask begins a new one."""
         fresh = f"lost:{self._random.getrandbits(64):x}"
-        await self._link.call("SET", "epoch", fresh, "NX")
-        return str((await self._link.call("GET", "epoch") or b"").decode())
+        return [("SET", "epoch", fresh, "NX"), ("GET", "epoch")]
 
     async def revision(self, user: str) -> str:
-        removals = await self._link.call("GET", f"removals:{user}")
-        return f"{await self.epoch()}/{(removals or b'').decode()}"
+        *_, epoch, removals = await self._link.pipeline([*self._ask_epoch(), ("GET", f"removals:{user}")])
+        return f"{(epoch or b'').decode()}/{(removals or b'').decode()}"
 
     async def build(
         self, user: str, entries: Sequence[Entry], pulled: Sequence[str], *, revision: str
@@ -97,15 +100,20 @@ class RedisFeeds:
 
     async def hide(self, users: Sequence[str], post_ids: Sequence[str]) -> None:
         if post_ids:
-            removed: list[Command] = [("ZREM", f"feed:{user}", *post_ids) for user in users]
-            await self._link.pipeline([*_removals(users), *removed])
+            await self._take_out(users, [("ZREM", f"feed:{user}", *post_ids) for user in users])
 
     async def pull(self, author: str, users: Sequence[str]) -> None:
         await self._link.pipeline([("SADD", f"pulled:{user}", author) for user in users])
 
     async def unpull(self, author: str, users: Sequence[str]) -> None:
-        removed: list[Command] = [("SREM", f"pulled:{user}", author) for user in users]
-        await self._link.pipeline([*_removals(users), *removed])
+        await self._take_out(users, [("SREM", f"pulled:{user}", author) for user in users])
+
+    async def _take_out(self, users: Sequence[str], removals: Sequence[Command]) -> None:
+        """Counted first, so that a feed built in between is not taken for a right one."""
+        counts: list[Command] = []
+        for user in users:
+            counts += [("INCR", f"removals:{user}"), ("EXPIRE", f"removals:{user}", _REMOVALS_S)]
+        await self._link.pipeline([*counts, *removals])
 
     async def celebrity_posts(self, author: str) -> list[Entry] | None:
         copy = f"celeb:{author}:posts:{self._random.randrange(COPIES)}"
@@ -142,14 +150,6 @@ async def evaluate(
 
 def _copies(author: str) -> list[str]:
     return [f"celeb:{author}:posts:{number}" for number in range(COPIES)]
-
-
-def _removals(users: Sequence[str]) -> list[Command]:
-    """Counted before anything is taken out, so that a feed built in between is not taken for a right one."""
-    counted: list[Command] = []
-    for user in users:
-        counted += [("INCR", f"removals:{user}"), ("EXPIRE", f"removals:{user}", _REMOVALS_S)]
-    return counted
 
 
 def _older(user: str, after: Entry, offset: int, count: int) -> Command:
