@@ -25,12 +25,28 @@ class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Population(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who is there before the load begins."""
+    """Who is there before the load begins. `seed` says who they are and whom they follow; None: the
+    seed of the run."""
 
     users: int = 2000
     celebrities: int = 1
     celebrity_followers: int = 1200
     follows_mean: int = 5
+    seed: int | None = None
+
+    def settled(self, run_seed: int) -> "Population":
+        """The same, with its seed said."""
+        return self if self.seed is not None else msgspec.structs.replace(self, seed=run_seed)
+
+    @property
+    def documents(self) -> int:
+        """About how many users and follows they are."""
+        return self.users * (1 + self.follows_mean) + self.celebrities * self.celebrity_followers
+
+    def __str__(self) -> str:
+        """As the load generator's `--population` reads it."""
+        fields = msgspec.structs.asdict(self)
+        return ",".join(f"{name}={value}" for name, value in fields.items() if value is not None)
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

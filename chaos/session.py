@@ -19,7 +19,7 @@ from chaos.healing import heal, remove_stray_toxics
 from chaos.leases import LeaseBook
 from chaos.live import View
 from chaos.runner import Ending, Run, Runner
-from chaos.seeding import is_seeded, seed_stack
+from chaos.seeding import seed_stack, seeded_population
 from chaos.stacks import arm, attach, create
 from chaos.stop import Stop, in_daemon_thread
 from chaos.targets import Arsenal
@@ -186,11 +186,12 @@ def options_for(
 async def populate(
     home: Path, stack: Stack, population: Population, seed: int, view: View, stop: Stop
 ) -> None:
-    if is_seeded(home, stack, population, seed):
+    people = population.settled(seed)
+    if seeded_population(home, stack) == people:
         view.say(f"{population.users} users are there already")
         return
     with view.step(f"seeding {population.users} users"):
-        await stop.guard(seed_stack(home, stack, population, seed))
+        await stop.guard(seed_stack(home, stack, people))
 
 
 async def clear_leftovers(home: Path, arsenal: Arsenal, view: View) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from chaos.drill import Drill
 from chaos.errors import CouldNotRunError
+from compose.embedded.ports import LOOPBACK, free_ports
 from compose.waiting import NeverHappenedError, wait_until
 from results.history import SERIES, T0_ENV, SeriesRow, Tail, WorkerChange
 
@@ -19,21 +20,27 @@ _INSISTED_WITHIN_S = 3.0
 _PARENT_ENV = "FEEDSTORM_PARENT"
 
 
-def command_line(drill: Drill, directory: Path, hosts: Sequence[str], seed: int) -> list[str]:
+def command_line(
+    drill: Drill, directory: Path, hosts: Sequence[str], seed: int, *, processes: int = 1
+) -> list[str]:
     """How the load of a drill is started on these instances of the API."""
-    load, people = drill.load, drill.population
+    load = drill.load
     mix = ",".join(f"{user}:{weight}" for user, weight in load.mix.items())
-    population = (
-        f"users={people.users},celebrities={people.celebrities},"
-        f"celebrity_followers={people.celebrity_followers},follows_mean={people.follows_mean}"
-    )
     return [
         sys.executable, "-m", "locust", "-f", str(_locustfile()), "--headless",
         "--host", ",".join(hosts), "--run-dir", str(directory),
         "--arrivals", f"{float(load.arrivals):g}", "--shape", load.shape, "--mix", mix,
-        "--seed", str(seed), "--population", population,
+        "--seed", str(seed), "--population", str(drill.population.settled(seed)),
         "--probes", ",".join(load.probes), "--drain", str(DRAIN_S),
+        *(_forked(processes) if processes > 1 else ()),
     ]  # fmt: skip
+
+
+def _forked(processes: int) -> list[str]:
+    """Locust's master and workers on this machine, on a port that no other swarm uses."""
+    (port,) = map(str, free_ports(1))
+    master = ["--master-bind-host", LOOPBACK, "--master-bind-port", port, "--master-port", port]
+    return ["--processes", str(processes), *master]
 
 
 def _locustfile() -> Path:

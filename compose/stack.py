@@ -129,6 +129,10 @@ class Stack(Protocol):
         """`embedded` or `docker`."""
 
     @property
+    def id(self) -> str:
+        """Another one after every `up`, which begins without data. Ports and names do not tell that."""
+
+    @property
     def limits(self) -> tuple[str, ...]:
         """What this stack cannot show, one sentence each, for every report."""
 

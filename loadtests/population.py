@@ -8,7 +8,7 @@ an index, whose id and followings are functions of the index.
     ... of whom every 5th is a fan, who follows and unfollows celebrities while the swarm runs,
     ... and the last few are spares, whom nobody touches but the staleness probes
 
-    python -m loadtests.population --users N ...     prints the app's import format
+    python -m loadtests.population users=N,...     prints the app's import format
 
 This module must stay importable without Locust or gevent.
 """
@@ -20,7 +20,7 @@ import random
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Final, TextIO
 
@@ -39,14 +39,14 @@ class PopulationError(ValueError):
 class Population:
     """Users are indices from 0 to `users` - 1; `user_id` gives the id that the API knows.
 
-    `follows_mean` is how many normal users a user follows on average.
+    `follows_mean` is how many normal users a user follows on average. `seed` says who they are.
     """
 
     users: int = 2000
     celebrities: int = 1
     celebrity_followers: int = 1200
-    follows_mean: float = 10.0
-    seed: int = 0
+    follows_mean: float = 5.0
+    seed: int = 1
 
     def __post_init__(self) -> None:
         if not self.celebrities >= 0 or self.users < self.celebrities + 10:
@@ -218,22 +218,25 @@ class Population:
 
 
 def parse_population(text: str, seed: int) -> Population:
-    """Read `"users=2000,celebrities=1,celebrity_followers=1200,follows_mean=10"`; all parts are optional.
+    """Read `"users=2000,celebrities=1,celebrity_followers=1200,follows_mean=5,seed=1"`.
+
+    All parts are optional; `seed` is for one that does not say its own.
 
     Raises:
         PopulationError: a part is unknown or not a number, or such a population cannot be.
     """
-    values: dict[str, float] = {}
+    values: dict[str, float] = {"seed": seed}
+    known = [field.name for field in fields(Population)]
     for part in filter(None, text.split(",")):
         key, _, value = part.strip().partition("=")
         key = key.replace("-", "_")
-        if key not in ("users", "celebrities", "celebrity_followers", "follows_mean"):
-            raise PopulationError(f"population {text!r}: {key!r} is not known")
+        if key not in known:
+            raise PopulationError(f"population {text!r}: {key!r} is not one of {', '.join(known)}")
         try:
             values[key] = float(value) if key == "follows_mean" else int(value)
         except ValueError:
             raise PopulationError(f"population {text!r}: {key} must be a number, not {value!r}") from None
-    return Population(**values, seed=seed)  # type: ignore[arg-type]  # ints but for follows_mean, checked above
+    return Population(**values)  # type: ignore[arg-type]  # ints but for follows_mean, checked above
 
 
 def write_lines(population: Population, out: TextIO) -> None:
@@ -245,13 +248,9 @@ def write_lines(population: Population, out: TextIO) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a population in the app's import format."""
     parser = argparse.ArgumentParser(prog="python -m loadtests.population", description=main.__doc__)
-    parser.add_argument("--users", type=int, default=2000)
-    parser.add_argument("--celebrities", type=int, default=1)
-    parser.add_argument("--celebrity-followers", type=int, default=1200)
-    parser.add_argument("--follows-mean", type=float, default=10.0)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("population", help="such as users=2000,celebrities=1,celebrity_followers=1200,seed=1")
     try:
-        population = Population(**vars(parser.parse_args(arguments)))
+        population = parse_population(parser.parse_args(arguments).population, Population.seed)
     except PopulationError as error:
         parser.error(str(error))
     try:

@@ -13,7 +13,7 @@ from loadtests.shapes import Shape, ShapeError, parse_shape
 from results.history import StalenessPath
 
 DEFAULT_MIX: Final = "feed_reader:80,viral_liker:10,celebrity_follower:5,author:5"
-DEFAULT_POPULATION: Final = "users=2000,celebrities=1,celebrity_followers=1200"
+DEFAULT_POPULATION: Final = "users=2000,celebrities=1,celebrity_followers=1200,follows_mean=5"
 ALL_PATHS: Final[tuple[StalenessPath, ...]] = get_args(StalenessPath)
 SHARES: Final = 12
 """Into how many equal shares the arrivals are cut, for Locust to deal over its workers."""
@@ -97,12 +97,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--mix", type=_checked(parse_mix), default="", help=f"user classes and weights; default {DEFAULT_MIX}"
     )
-    add("--seed", type=int, default=0, help="drives population, arrivals and choices")
+    add("--seed", type=int, default=1, help="drives arrivals and choices, and who the people are")
     add(
         "--population",
         type=_checked(lambda text: parse_population(text, 0)),
         default=DEFAULT_POPULATION,
-        help="as seeded, e.g. users=2000,celebrities=1,celebrity_followers=1200",
+        help="as seeded, and as `feedstorm seed` says; seed=N in it if that is not --seed's",
     )
     add(
         "--probes",

@@ -1,6 +1,8 @@
 """`seed` and `swarm`: people and load by hand, on the stack that is up."""
 
 import asyncio
+import shlex
+import sys
 import time
 from pathlib import Path
 
@@ -34,13 +36,19 @@ _EVERY_S = 0.5
 @click.option("--users", type=click.IntRange(min=2), default=2000, show_default=True)
 @click.option("--celebrities", type=click.IntRange(min=0), default=1, show_default=True)
 @click.option("--celebrity-followers", type=click.IntRange(min=0), default=1200, show_default=True)
-@click.option("--follows-mean", type=click.IntRange(min=1), default=10, show_default=True)
-@click.option("--seed", "number", type=int, default=1, show_default=True)
+@click.option(
+    "--follows-mean",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="How many normal users a user follows on average.",
+)
+@click.option("--seed", "number", type=int, default=1, show_default=True, help="Who they are.")
 def seed(
     home: Path, users: int, celebrities: int, celebrity_followers: int, follows_mean: int, number: int
 ) -> None:
     """Fill the stack that is up with people who follow each other."""
-    population = Population(users, celebrities, celebrity_followers, follows_mean)
+    population = Population(users, celebrities, celebrity_followers, follows_mean, number)
     if celebrity_followers >= users:
         raise UsageError(
             f"{users} users cannot be {celebrity_followers} followers of one of them: "
@@ -50,38 +58,60 @@ def seed(
 
     async def work(view: View, stop: Stop) -> None:
         with view.step(f"seeding {users} users"):
-            await stop.guard(seed_stack(home, stack, population, number, progress=True))
+            await stop.guard(seed_stack(home, stack, population, progress=True))
 
     run_until_stopped(work)
+    host = ",".join(stack.endpoints.api)
+    click.echo("Load on them: `feedstorm swarm`, or plain Locust with its web page:")
+    click.echo(f"  locust -f loadtests/locustfile.py --host {host} --population {population}")
 
 
 @click.command()
 @home_option
 @runs_option
 @click.option("--arrivals", type=RateType(), default="60/s", show_default=True)
+@click.option("--processes", type=click.IntRange(min=1), default=1, show_default=True, help="For high rates.")
 @click.option("--mix", default="", help="User classes by weight: feed_reader:80,viral_liker:10,...")
 @click.option("--shape", default="steady", show_default=True)
 @click.option("--for", "length", type=DurationType(), default="60s", show_default=True)
-@click.option("--seed", "number", type=int, default=1, show_default=True)
+@click.option("--seed", "number", type=int, default=1, show_default=True, help="Drives arrivals and choices.")
+@click.argument("locust_options", nargs=-1, type=click.UNPROCESSED)
 def swarm(
-    home: Path, runs: Path, arrivals: PerSecond, mix: str, shape: str, length: Seconds, number: int
+    home: Path,
+    runs: Path,
+    arrivals: PerSecond,
+    processes: int,
+    mix: str,
+    shape: str,
+    length: Seconds,
+    number: int,
+    locust_options: tuple[str, ...],
 ) -> None:
-    """Put load on the stack that is up, without any fault. `locust -f loadtests/locustfile.py` does more."""
+    """Put load on the stack that is up, on the people that were seeded, without any fault.
+
+    What follows `--` goes to Locust: `feedstorm swarm -- --csv numbers --read-timeout 2`.
+    """
     stack = stack_that_is_up(home)
+    people = seeded_population(home, stack)
+    if people is None:
+        raise UsageError("nobody is on this stack to put load on: run `feedstorm seed` first")
     load = Load(arrivals=arrivals, mix=_mix(mix) if mix else Load().mix, shape=shape)
     drill = Drill(
         drill="swarm",
         question="What does the stack do under this load?",
         load=load,
-        population=seeded_population(home) or Population(),
+        population=people,
         phases=Phases(warmup=Seconds(0), baseline=length),
     )
 
     async def work(view: View, stop: Stop) -> Path:
         directory, clock = rundir.create(runs, "swarm"), Clock()
-        rundir.describe(directory, drill, stack, seed=number, command="feedstorm swarm")
+        rundir.describe(directory, drill, stack, seed=number, command="feedstorm " + shlex.join(sys.argv[1:]))
         log = Log[Event](directory / EVENTS)
-        command = command_line(drill, directory, stack.endpoints.api, number)
+        command = [
+            *command_line(drill, directory, stack.endpoints.api, number, processes=processes),
+            *locust_options,
+        ]
         running = await Swarm.start(command, directory, clock.t0)
         try:
             began = await stop.guard(running.joined())

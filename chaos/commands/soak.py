@@ -25,6 +25,7 @@ from chaos.session import Finished, Request
 from chaos.soak import progress
 from chaos.soak.session import run_soak
 from chaos.soak.soak_drill import Now, drill_of
+from chaos.stacks import attach
 from chaos.stop import stop_on_signals
 from chaos.timeline import acts_of, length_of
 from chaos.units import PerSecond, Seconds
@@ -66,7 +67,8 @@ def soak(
 
     A stop at any time (Ctrl-C too) leaves a full report. Exit status as for `drill`.
     """
-    population = seeded_population(home) or Population()
+    up = attach(home)
+    population = (up and seeded_population(home, up)) or Population()
     drill = drill_of(length, [Now(*each) for each in faults], hold, Load(arrivals=arrivals), population)
     if dry_run:
         acts = acts_of(drill, seed)

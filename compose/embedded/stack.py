@@ -32,6 +32,7 @@ class EmbeddedStack:
     """
 
     kind = "embedded"
+    id: str
     limits: tuple[str, ...]
     members: tuple[Member, ...]
     links: tuple[Link, ...]
@@ -102,7 +103,7 @@ class EmbeddedStack:
         return dict(self._record.versions)
 
     def _take(self, record: StackRecord) -> None:
-        self._record = record
+        self._record, self.id = record, record.id
         self.limits, self.links, self.endpoints = record.limits, record.links, record.endpoints
         self.members = tuple(member.as_member() for member in record.members)
         self.app_env = dict(record.app_env)

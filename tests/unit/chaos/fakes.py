@@ -49,6 +49,7 @@ class FakeStack:
 
     home: Path
     kind: str = "fake"
+    id: str = "fake-1"
     limits: tuple[str, ...] = ()
     now_primary: str | None = "mongo2"
     members: tuple[Member, ...] = (

@@ -59,12 +59,13 @@ def test_readers_are_neither_fans_nor_spares_nor_celebrities(population: Populat
 
 
 def test_the_same_seed_gives_the_same_population_in_every_process() -> None:
-    arguments = ["--users", "120", "--celebrity-followers", "40", "--seed", "5"]
-    command = [sys.executable, "-m", "loadtests.population", *arguments]
+    text = "users=120,celebrity_followers=40,seed=5"
+    command = [sys.executable, "-m", "loadtests.population", text]
     outputs = {subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2)}
     here = io.StringIO()
-    write_lines(Population(120, 1, 40, seed=5), here)
+    write_lines(parse_population(text, 9), here)
     assert outputs == {here.getvalue().encode()}
+    assert parse_population(text, 9) == Population(120, 1, 40, seed=5), "its own seed comes first"
     assert Population(120, 1, 40, seed=6).ids != Population(120, 1, 40, seed=5).ids
 
 
