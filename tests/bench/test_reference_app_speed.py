@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import os
 import random
+import shutil
 import statistics
 import sys
 import time
@@ -98,16 +99,21 @@ async def lone_redis() -> AsyncIterator[tuple[int, psutil.Process]]:
         yield port, server
 
 
+MEMBER: Final = "post:-----------------------"
+"""With twelve digits behind it as long as a post's id."""
+
+
 def zadd_packets(users: list[str]) -> list[bytes]:
-    """ZADDs like redis-benchmark's, random members and scores, `BATCH` to a packet."""
+    """ZADDs as redis-benchmark makes them, random scores and members, `BATCH` to a packet."""
     chance = random.Random(1)
-    return [
-        b"".join(
-            packed(("ZADD", f"feed:{user}", chance.randrange(10**6), chance.randrange(10**6)))
-            for user in chance.choices(users, k=BATCH)
-        )
-        for _ in range(200)
-    ]
+
+    def one(user: str) -> bytes:
+        return packed(("ZADD", f"feed:{user}", number(), MEMBER[:24] + number()))
+
+    def number() -> str:
+        return f"{chance.randrange(10**6):012}"
+
+    return [b"".join(map(one, chance.choices(users, k=BATCH))) for _ in range(500)]
 
 
 async def zadd_ceiling(port: int, packets: list[bytes], seconds: float) -> int:
@@ -124,16 +130,34 @@ async def zadd_ceiling(port: int, packets: list[bytes], seconds: float) -> int:
     return (sent + 2) * BATCH
 
 
+async def redis_benchmark(port: int, feeds: int, count: int) -> int:
+    """The same by redis-benchmark itself, where it is installed."""
+    command = ("taskset", "-c", str(CLIENT_CORE), "redis-benchmark", "-p", str(port), "-q")
+    load = ("-c", "2", "-P", str(BATCH), "-n", str(count), "-r", str(feeds))
+    zadd = ("ZADD", "feed:__rand_int__", "__rand_int__", MEMBER[:24] + "__rand_int__")
+    it = await asyncio.create_subprocess_exec(*command, *load, *zadd, stdout=asyncio.subprocess.DEVNULL)
+    assert await it.wait() == 0
+    return count
+
+
 async def per_second(work: Awaitable[int], server: psutil.Process) -> float:
     """How many a second of the busier side's CPU: what is reached if nobody else wants the two cores."""
-    me = psutil.Process()
-    mine, theirs = cpu_s(me), cpu_s(server)
+
+    def mine() -> float:
+        times = os.times()
+        return times.user + times.system + times.children_user + times.children_system
+
+    before, theirs = mine(), cpu_s(server)
     done = await work
-    return done / max(cpu_s(me) - mine, cpu_s(server) - theirs)
+    return done / max(mine() - before, cpu_s(server) - theirs)
 
 
 _ASK: Final = """
-import socket, sys, time
+import os, socket, sys, time
+try:
+    os.nice(-20)  # on two cores it shares one with the fan-out, and is to wait for Redis alone
+except PermissionError:
+    pass
 link = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 ends, took = time.monotonic() + float(sys.argv[2]), []
@@ -161,39 +185,48 @@ async def test_fan_out_is_as_fast_as_redis_takes_it(lone_redis: tuple[int, psuti
     link = RedisLink(f"redis://127.0.0.1:{port}/0", timeout_s=10)
     link.start()
     await link.usable()
-    users, feeds = [new_id() for _ in range(2000)], RedisFeeds(link, size=500)
+    users, feeds = [f"{number:012}" for number in range(2000)], RedisFeeds(link, size=500)
     packets, ms = zadd_packets(users), now_ms()
+    has_tool = shutil.which("redis-benchmark") is not None
 
-    async def push_for(seconds: float, pace: float = 0.0) -> int:
+    async def push_for(seconds: float) -> int:
         nonlocal ms
         begun, done = time.monotonic(), 0
         while time.monotonic() - begun < seconds:
             ms += 1
             await feeds.push(Entry(ms, new_id()), users)
             done += len(users)
-            if pace:
-                await asyncio.sleep(max(0.0, done / pace - (time.monotonic() - begun)))
         return done
 
-    await push_for(8)  # feeds of a realistic length
-    rates: list[float] = []
-    ceilings: list[float] = []
+    def ceiling_run() -> Awaitable[int]:
+        if has_tool:
+            return redis_benchmark(port, len(users), 400_000)
+        return zadd_ceiling(port, packets, SECONDS)
+
+    await push_for(10)  # feeds of a realistic length
+    rates, ceilings, idles, busies = [], [], [], []
     for _ in range(ROUNDS):
-        ceilings.append(await per_second(zadd_ceiling(port, packets, SECONDS), server))
+        ceilings.append(await per_second(ceiling_run(), server))
+        for user in users:  # what the ceiling has put there is not the fan-out's to trim
+            await link.call("ZREMRANGEBYRANK", f"feed:{user}", 0, -501)
         rates.append(await per_second(push_for(SECONDS), server))
-    idle = await get_p99(port, SECONDS)
-    busy, _ = await asyncio.gather(get_p99(port, SECONDS), push_for(SECONDS + 0.5, pace=20_000))
+        idles.append(await get_p99(port, SECONDS))
+        busy, _ = await asyncio.gather(get_p99(port, SECONDS), push_for(SECONDS + 0.5))
+        busies.append(busy)
     await link.close()
     rate, ceiling = statistics.median(rates), statistics.median(ceilings)
+    idle, busy = statistics.median(idles), statistics.median(busies)
     must = min(150_000.0, 0.7 * ceiling)
-    beside = f"ZADD ceiling {ceiling:,.0f}/s on the same server, keys and core split"
+    tool = "redis-benchmark" if has_tool else "a bare client"
+    beside = f"ZADDs by {tool}: {ceiling:,.0f}/s on the same server, keys and core split"
     waits = f"{busy * 1e3:.2f} ms, idle {idle * 1e3:.2f} ms"
     publish(
         ROOM,
         Row("fan-out: feed entries written by one worker", rate, ">=", must, "/s", beside),
-        Row("fan-out at 20k/s: another client's GET p99, x idle", busy / idle, "<=", 3, "x", waits),
+        Row("another client's GET p99 during a fan-out, x idle", busy / idle, "<=", 3, "x", waits),
     )
     assert rate >= must
+    assert busy <= 3 * idle
 
 
 # -- what an API core serves -------------------------------------------------------------------

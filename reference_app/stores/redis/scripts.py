@@ -29,19 +29,6 @@ class Script:
         object.__setattr__(self, "digest", hashlib.sha1(self.text.encode()).hexdigest())
 
 
-PUSH: Final = Script("""
-local post, ms = ARGV[1], ARGV[2]
-for i = 1, #KEYS do
-  redis.call('ZADD', KEYS[i], ms, post)
-end
-for i = tonumber(ARGV[4]), #KEYS, tonumber(ARGV[5]) do
-  redis.call('ZREMRANGEBYRANK', KEYS[i], 0, -ARGV[3] - 1)
-end
-return 1
-""")
-"""KEYS: feeds. ARGV: post, its ms, entries to keep, and which feeds to trim this time: the first, and every
-so many."""
-
 BUILD: Final = Script("""
 local revision = tostring(redis.call('GET', KEYS[1])) .. '/' .. (redis.call('GET', KEYS[2]) or '')
 redis.call('DEL', KEYS[5])
