@@ -54,11 +54,8 @@ def _check_open(kind: type[User]) -> None:
         raise MixError(f"--arrivals: {kind.__name__} has no task")
 
 
-def put_in_place(environment: Any, cast: CastList, settings: Settings, workers: int) -> int:
-    """Tell Locust which classes to spawn; with open arrivals also how many users, unless that was said.
-
-    Returns into how many shares the rate is cut (0 in the closed loop).
-    """
+def put_in_place(environment: Any, cast: CastList, settings: Settings, workers: int) -> None:
+    """Tell Locust which classes to spawn; with open arrivals also how many users, unless that was said."""
     options = environment.parsed_options
     StalenessProbe.fixed_count = min(2, workers) if settings.probes else 0
     instruments: list[type[User]] = [StalenessProbe] if settings.probes else []
@@ -66,11 +63,21 @@ def put_in_place(environment: Any, cast: CastList, settings: Settings, workers: 
         for kind, weight in cast.items():
             kind.weight = weight
         environment.user_classes[:] = [*cast, *instruments]
-        return 0
+        return
     Arrivals.weight = 1
     environment.user_classes[:] = [Arrivals, *instruments]
     if options.num_users is None:
         options.num_users = workers * -(-SHARES // workers) + StalenessProbe.fixed_count
     if options.spawn_rate is None:
         options.spawn_rate = 100
-    return max(1, int(options.num_users) - StalenessProbe.fixed_count)
+
+
+def least_users(settings: Settings, workers: int) -> int:
+    """Fewer than these cannot make the load: with open arrivals every worker needs a share of them."""
+    probes = min(2, workers) if settings.probes else 0
+    return probes + (workers if settings.arrivals is not None else 1)
+
+
+def shares_of(users: int, settings: Settings) -> int:
+    """Into how many shares so many users cut the rate (0 in the closed loop)."""
+    return 0 if settings.arrivals is None else max(1, users - StalenessProbe.fixed_count)

@@ -82,10 +82,17 @@ def parse_probes(text: str) -> tuple[StalenessPath, ...]:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add ours to Locust's. Values stay plain, because the master sends them to its workers."""
-    add = parser.add_argument_group(
+    group = parser.add_argument_group(
         "feedstorm",
         "The swarm, and what it writes down. Without --arrivals the load is Locust's closed loop.",
-    ).add_argument
+    )
+
+    def add(option: str, *, on_page: bool = True, **about: Any) -> None:
+        """Locust's own `add_argument` would put it on the web page too, but knows no groups."""
+        action: Any = group.add_argument(option, **about)
+        action.include_in_web_ui = on_page
+        action.is_secret = action.is_required = action.is_multiple = False
+
     add("--arrivals", type=_rate, default=0.0, help="ops per second, whatever the answers (open arrivals)")
     add(
         "--shape",
@@ -120,7 +127,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--connect-timeout", type=_seconds, default=1.0, help="seconds")
     add("--read-timeout", type=_seconds, default=5.0, help="seconds, from the send to the whole answer")
     add("--max-in-flight", type=int, default=0, help="per process; default: enough for a server that stalls")
-    add("--run-dir", default="", help="where series, staleness and ledger are written; default: nowhere")
+    add(
+        "--run-dir",
+        on_page=False,  # who may start a load may not choose where this machine's files are written
+        default="",
+        help="where series, staleness and ledger are written; default: nowhere",
+    )
 
 
 def _checked(parse: Callable[[str], object]) -> Callable[[str], str]:

@@ -17,10 +17,10 @@ from typing import Any, Final
 import gevent
 from locust import events
 from locust import stats as locust_stats
-from locust.runners import LocalRunner, MasterRunner, WorkerRunner
+from locust.runners import STATE_RUNNING, STATE_SPAWNING, LocalRunner, MasterRunner, WorkerRunner
 
 from loadtests import messages
-from loadtests.casting import cast_list, put_in_place
+from loadtests.casting import CastList, cast_list, least_users, put_in_place, shares_of
 from loadtests.collector import Collector, done_of, report_of, say
 from loadtests.http.pool import HostError, Pool
 from loadtests.mishaps import Mishaps
@@ -29,6 +29,7 @@ from loadtests.sender import Sender
 from loadtests.settings import Settings, add_options, settings_of
 from loadtests.shares import Arrivals
 from loadtests.signals import Signals, end_with, parent_pid
+from loadtests.web_form import refuse_mistakes
 from results.history import Clock
 
 EXIT_USAGE: Final = 2
@@ -69,8 +70,10 @@ class Swarm:
         self._is_worker = isinstance(self._runner, WorkerRunner)
         self._is_master = isinstance(self._runner, MasterRunner)
         self._original_classes = list(environment.user_classes)
+        self._placed: list[Any] = []
         if not self._is_worker:
             self._plan()
+            self._plan_before_each_start()
         self._signals.install()
         # Locust sets its time limit next, and the loop's idea of "now" is from before all imports: on a
         # busy machine the limit would be over before it began.
@@ -81,16 +84,47 @@ class Swarm:
     # -- before the first test ---------------------------------------------------------------
 
     def _plan(self) -> None:
-        """Fix what has to be known before Locust deals out users: classes, shares, time-outs."""
+        """Fix what has to be known before Locust deals out users: classes, time-outs. A wrong option or
+        address is told here, not by every user."""
+        if self._environment.user_classes != self._placed:  # others were picked on the web page
+            self._original_classes = list(self._environment.user_classes)
         settings = settings_of(self._options)
-        if self._environment.host:
-            Pool(self._environment.host, 1.0)  # a wrong address is told now, not by every user
-        workers = max(1, self._options.expect_workers) if self._is_master else 1
-        cast = cast_list(self._original_classes, settings)
-        self._options.feedstorm_shares = put_in_place(self._environment, cast, settings, workers)
+        cast = self._checked_cast(settings, self._environment.host)
+        put_in_place(self._environment, cast, settings, self._workers)
+        self._placed = list(self._environment.user_classes)
         if settings.arrivals is not None:
             self._options.enable_rebalancing = True  # what a lost worker held goes to the others
         self._environment.stop_timeout = max(self._environment.stop_timeout or 0.0, settings.drain_s)
+
+    def _checked_cast(self, settings: Settings, host: str | None) -> CastList:
+        """Raises MixError, HostError."""
+        if host:
+            Pool(host, 1.0)
+        return cast_list(self._original_classes, settings)
+
+    @property
+    def _workers(self) -> int:
+        return max(1, self._options.expect_workers, self._runner.worker_count) if self._is_master else 1
+
+    def _plan_before_each_start(self) -> None:
+        """Locust calls `start` for every test, also for one that the web page has other options for."""
+        start = self._runner.start
+
+        def planned(user_count: int, spawn_rate: float, *more: Any, **named: Any) -> None:
+            if self._runner.state not in (STATE_RUNNING, STATE_SPAWNING):
+                self._plan()
+                settings = settings_of(self._options)
+                user_count = max(user_count, least_users(settings, self._workers))
+                self._options.feedstorm_shares = shares_of(user_count, settings)
+            start(user_count, spawn_rate, *more, **named)
+
+        self._runner.start = planned
+        if self._environment.web_ui is not None:
+            refuse_mistakes(
+                self._environment.web_ui.app,
+                self._options,
+                lambda options: self._checked_cast(settings_of(options), options.host),
+            )
 
     def _watch_parents(self) -> None:
         if self._is_worker and self._options.processes:  # forked by the master, which drains it

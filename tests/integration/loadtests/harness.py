@@ -180,7 +180,8 @@ class Swarm:
         self.directory, self._began = directory, time.monotonic()
         self.port = free_port() if "--processes" in arguments else 0
         locustfile = options.get("locustfile", ROOT / "loadtests" / "locustfile.py")
-        command = [sys.executable, "-m", "locust", "-f", str(locustfile), "--headless", "--host", host]
+        command = [sys.executable, "-m", "locust", "-f", str(locustfile), "--host", host]
+        command += [] if "--web-port" in arguments else ["--headless"]
         command += ["--run-dir", str(directory), "--population", POPULATION, "--only-summary", *arguments]
         if self.port:
             command += ["--master-bind-host", "127.0.0.1"]

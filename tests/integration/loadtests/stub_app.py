@@ -1,6 +1,6 @@
 """A stand-in for the reference app: the whole HTTP API in memory, and misbehaviour on request.
 
-    python -m tests.integration.loadtests.stub_app --port P [--population users=..,..] [--seed N]
+    python -m tests.integration.loadtests.stub_app --port P [--population users=..,..]
 
 `GET /stub/counts` says how many requests of each op were received (other than /stub/ ones).
 `PUT /stub/behave` with {"delay_s": .., "fail_share": .., ...} sets any field of `Behaviour`.
@@ -310,6 +310,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--population", default="users=300,celebrities=1,celebrity_followers=150")
-    parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    asyncio.run(serve(StubApp(parse_population(arguments.population, arguments.seed)), arguments.port))
+    asyncio.run(serve(StubApp(parse_population(arguments.population, Population.seed)), arguments.port))
