@@ -10,7 +10,7 @@ from compose.stack import Component
 
 PROBE_WITHIN_S = 1.0
 HTTP_WITHIN_S = 2.0
-PROBE_DATABASE = 15  # beside the application's data
+PROBE_KEY = "feedstorm:ready"
 
 
 class NotReadyError(Exception):
@@ -53,12 +53,12 @@ def _store(address: str) -> bool:
 
 def _redis(address: str) -> bool:
     """A real write: a server that is still loading, or out of memory, answers a ping all the same."""
-    commands = f"PING\r\nSELECT {PROBE_DATABASE}\r\nSET ready 1 EX 1\r\n".encode()
+    commands = f"PING\r\nSET {PROBE_KEY} 1 EX 1\r\n".encode()
     with socket.create_connection(split_address(address), timeout=PROBE_WITHIN_S) as connection:
         connection.sendall(commands)
         with connection.makefile("rb") as replies:
-            answers = [replies.readline().decode(errors="replace").strip() for _ in range(3)]
-    if answers != ["+PONG", "+OK", "+OK"]:
+            answers = [replies.readline().decode(errors="replace").strip() for _ in range(2)]
+    if answers != ["+PONG", "+OK"]:
         raise NotReadyError(f"it answered {' '.join(answers)}")
     return True
 

@@ -102,6 +102,13 @@ class Swarm:
             Pool(host, 1.0)
         return cast_list(self._original_classes, settings)
 
+    def _mistake(self, options: Any) -> str:
+        try:
+            self._checked_cast(settings_of(options), options.host)
+        except (MixError, HostError) as error:
+            return str(error)
+        return ""
+
     @property
     def _workers(self) -> int:
         return max(1, self._options.expect_workers, self._runner.worker_count) if self._is_master else 1
@@ -120,11 +127,7 @@ class Swarm:
 
         self._runner.start = planned
         if self._environment.web_ui is not None:
-            refuse_mistakes(
-                self._environment.web_ui.app,
-                self._options,
-                lambda options: self._checked_cast(settings_of(options), options.host),
-            )
+            refuse_mistakes(self._environment.web_ui.app, self._options, self._mistake)
 
     def _watch_parents(self) -> None:
         if self._is_worker and self._options.processes:  # forked by the master, which drains it

@@ -9,12 +9,10 @@ from typing import Any
 
 from flask import Flask, Response, jsonify, request
 
-from loadtests.http.pool import HostError
-from loadtests.mix import MixError
 from loadtests.settings import add_options
 
-Check = Callable[[argparse.Namespace], object]
-"""Raises MixError or HostError for options that do not go together."""
+Check = Callable[[argparse.Namespace], str]
+"""Says why these options do not go together; "" if they do."""
 
 
 def refuse_mistakes(page: Flask, options: argparse.Namespace, check: Check) -> None:
@@ -44,11 +42,7 @@ def mistake_in(form: Mapping[str, str], options: argparse.Namespace, check: Chec
                 return f"{ours[name].option_strings[0]}: {error}"
         elif name == "host":
             asked.host = text
-    try:
-        check(asked)
-    except (MixError, HostError) as error:
-        return str(error)
-    return ""
+    return check(asked)
 
 
 def _read(action: argparse.Action, text: str, now: Any) -> Any:

@@ -106,6 +106,17 @@ async def test_pushing_again_adds_nothing_and_hidden_posts_are_gone(stores: Stor
     assert feeds == [[two], [two], [one, two]]
 
 
+async def test_feeds_stay_bounded_when_two_authors_take_turns(stores: Stores) -> None:
+    """Every feed comes at the same places of both authors' lists: whatever trims by turns would miss it."""
+    users = [new_id() for _ in range(130)]
+    for user in users[:2]:
+        await build(stores, user, [])
+    for number in range(1500):
+        await stores.feeds.push(Entry(NOW + number, new_id()), users if number % 2 else users[1::-1])
+    for user in users[:2]:
+        assert len((await stores.feeds.read(user, after=None, limit=2000)).entries) < 1450
+
+
 async def test_pushing_to_nobody_is_nothing(stores: Stores) -> None:
     await stores.feeds.push(entries(1)[0], [])
     await stores.feeds.add(new_id(), [])
