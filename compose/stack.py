@@ -106,6 +106,9 @@ class MemberControl(Protocol):
 
     def state(self, name: str) -> State: ...
 
+    def life(self, name: str) -> str:
+        """Another one after every start of the member; "" if it never ran. Raises StackError."""
+
     def kill(self, name: str) -> None:
         """SIGKILL: no clean-up, connections reset. Returns once the member is down."""
 

@@ -23,6 +23,9 @@ class ProcessDriver:
     def state(self, name: str) -> State:
         return self._control.state(name)
 
+    def life(self, name: str) -> str:
+        return self._control.life(name)
+
     def kill(self, name: str) -> None:
         self._control.kill(self._own(name).name)
 

@@ -1,6 +1,6 @@
 """SIGTERM and at once a new start."""
 
-from chaos.capabilities import CanKill, CanTerminate, need
+from chaos.capabilities import CanTerminate, need
 from chaos.errors import CannotInjectError
 from chaos.faults.base import Evidence, Undo
 from chaos.faults.down import Down
@@ -14,6 +14,10 @@ class Restart(Down, frozen=True):
     name = "restart"
     momentary = True
 
+    def prepare(self, target: Target, lease: str) -> Undo:
+        undo = super().prepare(target, lease)
+        return {**undo, "life": need(target.driver, CanTerminate, self.name).life(target.name)}
+
     def inject(self, target: Target, undo: Undo) -> None:
         driver = need(target.driver, CanTerminate, self.name)
         driver.terminate(target.name)
@@ -22,5 +26,8 @@ class Restart(Down, frozen=True):
         driver.start(target.name)
 
     def prove_bites(self, target: Target, undo: Undo) -> Evidence:
-        state = need(target.driver, CanKill, self.name).state(target.name)
-        return Evidence(True, f"it ended and was started again, and is {state}")
+        driver = need(target.driver, CanTerminate, self.name)
+        before, now, state = undo["life"], driver.life(target.name), driver.state(target.name)
+        if now == before:
+            return Evidence(False, f"it is the same process as before, {state}")
+        return Evidence(True, f"another process runs in its place, {state}")

@@ -41,6 +41,11 @@ class DockerControl:
         seen = self._project.containers(at_most_s_old=_WATCHED_S)
         return next((each.state for each in seen if each.name == name), State.GONE)
 
+    def life(self, name: str) -> str:
+        container = self._project.need(name)
+        with engine.plainly(f"{name} cannot be inspected"):
+            return str(self._api.inspect_container(container.id)["State"]["StartedAt"])
+
     def kill(self, name: str) -> None:
         container = self._project.need(name)
         if container.state == State.DOWN:

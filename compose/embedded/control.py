@@ -27,6 +27,10 @@ class EmbeddedControl:
         member = record.member(name) if record else None
         return member.state if member else State.GONE
 
+    def life(self, name: str) -> str:
+        process = self._member(name).process
+        return f"{process.pid} born {process.birth}" if process else ""
+
     def kill(self, name: str) -> None:
         member = self._member(name)
         processes.send(member.process, signal.SIGKILL)

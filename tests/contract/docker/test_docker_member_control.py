@@ -38,6 +38,15 @@ def test_a_killed_member_that_is_started_answers_again(everybody_up: Playground,
     settle(everybody_up, name)
 
 
+def test_a_member_has_another_life_after_every_start(everybody_up: Playground, name: str) -> None:
+    control = everybody_up.control
+    first = control.life(name)
+    assert control.life(name) == first
+    control.terminate(name)
+    control.start(name)
+    assert control.life(name) != first
+
+
 def test_a_paused_member_answers_nobody_until_it_is_resumed(everybody_up: Playground, name: str) -> None:
     everybody_up.control.pause(name)
     assert everybody_up.control.state(name) is State.PAUSED

@@ -105,6 +105,7 @@ def _get(url: str) -> str:
 
 async def test_another_process_finds_the_stack_and_restarts_a_member(stack: EmbeddedStack) -> None:
     port = next(member.address for member in stack.members if member.name == "redis")
+    life = stack.control.life("redis")
     code = f"""
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,7 @@ stack.control.start("redis")
     again = EmbeddedStack.attach(stack.home)
     assert again
     assert next(member.address for member in again.members if member.name == "redis") == port
+    assert again.control.life("redis") != life
 
 
 @pytest.mark.parametrize("name", ["mongo1", "redis", "proxy", "api1", "worker-likes1"])

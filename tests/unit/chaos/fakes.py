@@ -12,6 +12,7 @@ class FakeControl:
 
     def __init__(self, names: list[str]) -> None:
         self.states = dict.fromkeys(names, State.RUNNING)
+        self.lives = dict.fromkeys(names, 1)
         self.calls: list[str] = []
         self.broken: set[str] = set()
 
@@ -32,6 +33,10 @@ class FakeControl:
 
     def start(self, name: str) -> None:
         self._change("start", name, State.RUNNING)
+        self.lives[name] += 1
+
+    def life(self, name: str) -> str:
+        return str(self.lives[name])
 
     def _change(self, verb: str, name: str, state: State) -> None:
         self.calls.append(f"{verb} {name}")
@@ -97,6 +102,9 @@ class FakeMembers:
 
     def state(self, name: str) -> State:
         return self.control.state(name)
+
+    def life(self, name: str) -> str:
+        return self.control.life(name)
 
     def kill(self, name: str) -> None:
         self.control.kill(name)

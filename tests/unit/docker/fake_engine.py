@@ -28,6 +28,7 @@ class FakeContainer:
     public: int = 0
     fixed: int = 0
     exit_code: int = 0
+    starts: int = 0
     one_off: bool = False
     comes_back: bool = False  # its restart policy starts it again, a moment after it died
     ignores_term: bool = False
@@ -40,6 +41,7 @@ class FakeContainer:
         self.run()
 
     def run(self) -> None:
+        self.starts += 1
         self.status, self.public = "running", self.fixed or next(_PORTS)
 
     def die(self, code: int) -> None:
@@ -123,7 +125,7 @@ class FakeApi:
         return {
             "HostConfig": {"PortBindings": bindings if container.port else None},
             "Config": {"Env": ["FEED_STRATEGY=hybrid", "PATH=/bin"]},
-            "State": {"ExitCode": container.exit_code},
+            "State": {"ExitCode": container.exit_code, "StartedAt": f"start {container.starts}"},
             "NetworkSettings": {"Networks": networks},
         }
 
