@@ -35,7 +35,7 @@ test-slow: $(DEV) ## Run the slow tests too: long drills, every fault, the whole
 	@$(BIN)/python -m pytest -m 'slow and not docker'
 
 test-docker: $(DEV) ## Run the docker contract tests and drills, where an engine can be had
-	@$(BIN)/python -m pytest -m docker
+	@$(BIN)/python -m pytest -m docker -rs
 
 bench: $(DEV) ## Measure speed, side by side with the yardsticks; writes results/bench.json
 	@$(BIN)/python -m pytest -m bench -s

@@ -11,7 +11,7 @@ def ground(request: pytest.FixtureRequest) -> Iterator[Playground]:
     if request.param == "fake engine":
         yield from playground.on_the_fake_engine()
         return
-    if why := playground.engine_is_missing():
+    if why := playground.something_is_missing(playground.POLICIES):
         pytest.skip(why)
     yield from playground.on_the_engine()
 

@@ -58,13 +58,28 @@ def compose(project: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def engine_is_missing() -> str:
-    """Why there is no engine to test on; empty if there is one."""
+def something_is_missing(file: Path) -> str:
+    """Why there is no engine, or no image, to test this compose file on; empty if all is there.
+
+    Images that are not here yet are pulled, but for the app's own, which are built.
+    """
     try:
         engine.connect().close()
     except StackError as error:
         return str(error)
+    listed = docker(*cli.command("feedstorm-test", (file,), "config", "--images")[1:])
+    assert listed.returncode == 0, listed.stderr
+    for image in sorted(set(listed.stdout.split())):
+        if image.startswith("feedstorm-") or docker("image", "inspect", image).returncode == 0:
+            continue
+        pulled = docker("pull", "--quiet", image)
+        if pulled.returncode != 0:
+            return f"the image {image} is not here and cannot be pulled: {pulled.stderr.strip()[-200:]}"
     return ""
+
+
+def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["docker", *arguments], capture_output=True, text=True, timeout=600, check=False)
 
 
 def _asks(project: Project) -> Callable[[str], bool]:

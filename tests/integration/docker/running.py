@@ -1,16 +1,16 @@
 """A whole docker stack of its own for the tests: own project, own ports, own home; gone afterwards."""
 
 import os
-import socket
 import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from compose.docker_stack import DockerStack
+from compose.embedded.ports import free_ports
 
 ROOT = Path(__file__).parents[3]
 PORTS = ("API1", "API2", "MONGO1", "MONGO2", "MONGO3", "REDIS", "KAFKA", "TOXIPROXY")
@@ -68,12 +68,3 @@ def running(home: Path) -> Iterator[Running]:
 
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "chaos.cli", *arguments]
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on at this moment."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
