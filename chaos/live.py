@@ -106,7 +106,9 @@ def one_line(scene: Scene) -> str:
     """`  21 s  fault     60 ops/s  errors 3.1 %  p95 41 ms  staleness 0.3 s  primary mongo2`"""
     words = [f"{scene.elapsed_s:4.0f} s  {scene.phase:<9} {scene.ops_per_s:4.0f} ops/s"]
     words += [f"errors {_share(scene.error_share)}", f"p95 {_time(scene.p95_s)}"]
-    words += [f"staleness {_time(scene.staleness_s)}", f"primary {scene.primary or 'none'}"]
+    words.append(f"staleness {_time(scene.staleness_s)}")
+    if scene.primary != "":
+        words.append(f"primary {scene.primary or 'none'}")
     if scene.faults:
         words.append("in force: " + ", ".join(scene.faults))
     return "  ".join(words)
@@ -125,7 +127,7 @@ def draw(scene: Scene, title: str) -> RenderableType:
         Text(_share(scene.error_share), style="bold red" if bad else "bold"),
         Text(_time(scene.p95_s), style="bold"),
         Text(_time(scene.staleness_s), style="bold"),
-        Text(scene.primary or "none", style="bold" if scene.primary else "bold red"),
+        Text("none", style="bold red") if scene.primary is None else Text(scene.primary or "-", style="bold"),
     )
     lines: list[RenderableType] = [_phases(scene), Text(), numbers, Text()]
     lines.append(Text.assemble(("ops     ", "dim"), (sparkline(scene.rates), "cyan")))

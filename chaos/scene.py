@@ -20,7 +20,10 @@ _FEED_PATHS = ("push", "celebrity")
 
 @dataclass(frozen=True)
 class Scene:
-    """One moment. Rates are per second, shares 0..1, times in seconds; None is "nothing to measure"."""
+    """One moment. Rates are per second, shares 0..1, times in seconds; None is "nothing to measure".
+
+    `primary` is None while there is none, and empty where nobody looks.
+    """
 
     phase: str = "starting"
     elapsed_s: float = 0.0
@@ -29,7 +32,7 @@ class Scene:
     error_share: float | None = None
     p95_s: float | None = None
     staleness_s: float | None = None
-    primary: str | None = None
+    primary: str | None = ""
     not_running: Sequence[str] = ()
     faults: Sequence[str] = ()
     errors: Sequence[tuple[str, int]] = ()

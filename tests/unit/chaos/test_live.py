@@ -33,6 +33,7 @@ def test_a_line_says_what_the_picture_says() -> None:
     line = one_line(SCENE)
     for words in ("21 s", "fault", "60 ops/s", "3.1 %", "41 ms", "1.2 s", "primary none", "kill mongo2"):
         assert words in line
+    assert "primary" not in one_line(Scene()), "nobody has looked"
 
 
 def test_outside_a_terminal_lines_come_now_and_then_and_no_control_codes() -> None:
