@@ -3,6 +3,7 @@
 built       Redis alone: one round trip for entries and authors to merge, one for the posts
 cold        built from Mongo first, once however many ask, so many a second and no more
 no Redis    straight from Mongo, so many a second and no more; the answer says `stale`
+no primary  as built; what is cold comes straight from a secondary, and is not kept: it may be an old answer
 no Mongo    as built; only what Redis does not hold fails
 """
 
@@ -110,6 +111,9 @@ class FeedReader:
 
     async def _build(self, user: str) -> None:
         """Build a feed, unless another process is at it and gets it done."""
+        primary = self._stores.graph.primary()
+        if primary is None:
+            raise ShedError("There is no primary to build the feed from.")
         if not await self._stores.feeds.begin_build(user) and await self._built_by_other(user):
             return
         if not self._rebuilds.take(time.monotonic()):
@@ -123,7 +127,8 @@ class FeedReader:
         pushed = [author for author in authors if author not in apart]
         size = self._settings.feed_size
         entries = await self._stores.posts.entries(pushed, limit=size) if pushed else []
-        await self._stores.feeds.build(user, entries, pulled, revision=revision)
+        if self._stores.graph.primary() == primary:
+            await self._stores.feeds.build(user, entries, pulled, revision=revision)
 
     async def _built_by_other(self, user: str) -> bool:
         deadline = time.monotonic() + _CLAIM_WAIT_S

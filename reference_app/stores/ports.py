@@ -35,6 +35,9 @@ class Order(StrEnum):
 class GraphStore(Protocol):
     """Users and who follows whom."""
 
+    def primary(self) -> str | None:
+        """Who takes writes now, as far as is known. While it is None, answers may be old ones."""
+
     async def add_user(self, user: User) -> User:
         """Returns the user of this id that is there afterwards: the first one wins."""
 

@@ -17,6 +17,9 @@ class MemoryGraph:
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
 
+    def primary(self) -> str | None:
+        return None if self._truth.outages.gone & {"mongo", "primary"} else "memory"
+
     async def add_user(self, user: User) -> User:
         self._truth.check()
         return self._truth.users.setdefault(user.id, user)

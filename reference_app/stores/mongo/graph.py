@@ -40,6 +40,9 @@ class MongoGraph:
         self._near_follows = link.primary_preferred["follows"]
         self._any_follows = link.secondary_preferred["follows"]
 
+    def primary(self) -> str | None:
+        return self._link.primary()
+
     async def add_user(self, user: User) -> User:
         try:
             await self._link.write(self._users.insert_one(user_document(user)))

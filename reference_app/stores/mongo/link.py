@@ -75,6 +75,11 @@ class MongoLink:
     async def close(self) -> None:
         await self.client.close()
 
+    def primary(self) -> str | None:
+        """The servers that take writes, as the driver knows them now; None if there are none."""
+        known = self.client.topology_description.known_servers
+        return ",".join(sorted(str(server.address) for server in known if server.is_writable)) or None
+
     async def read(self, operation: Coroutine[Any, Any, T]) -> T:
         """A read that is not answered did nothing: it is refused, never uncertain."""
         try:

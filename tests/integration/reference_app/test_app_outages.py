@@ -93,6 +93,8 @@ async def test_a_walk_goes_on_in_mongo_when_redis_dies_half_way(town: Town) -> N
 
 async def test_without_a_primary_reads_go_on_and_writes_fail_fast(town: Town) -> None:
     author, reader, posts = await village(town)
+    (cold,) = await town.join(1)
+    await town.follow(cold, author)
     names = [member.name for member in town.members(Component.MONGO)]
     primary = await asyncio.to_thread(town.stack.primary)
     others = [name for name in names if name != primary]
@@ -114,6 +116,9 @@ async def test_without_a_primary_reads_go_on_and_writes_fail_fast(town: Town) ->
         assert like.status_code == 202
         assert health.status_code == 200
     assert refused >= 20
+    shown = (await town.ask("GET", "/feed", by=cold)).json()
+    assert shown["stale"], "a secondary's answer may be an old one"
+    assert [item["id"] for item in shown["items"]] == posts
     assert town.slowest_s < BOUND_S
     ready = (await town.ask("GET", "/readyz")).json()
     assert list(ready["unusable"]) == ["mongo"]
@@ -125,6 +130,7 @@ async def test_without_a_primary_reads_go_on_and_writes_fail_fast(town: Town) ->
         return (await town.ask("POST", "/posts", by=author, json={"text": "yes"})).status_code == 201
 
     await wait_until(accepted, "writes being accepted again", within_s=SOON_S)
+    await becomes_fresh(town, cold)
     await town.exact()
     await asyncio.sleep(1.1)
     assert await town.like_count(posts[0]) == 1
