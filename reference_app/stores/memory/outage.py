@@ -7,7 +7,7 @@ from reference_app.errors import StoreRefusedError
 
 @dataclass
 class Outages:
-    """Names of stores that are gone now: "mongo", "redis", "kafka"; or "primary", without which mongo only reads."""
+    """Names of stores that are gone now: "mongo", "redis", "kafka"; or "primary": then mongo only reads."""
 
     gone: set[str] = field(default_factory=set)
 
