@@ -17,6 +17,7 @@ TIMEOUT_S: Final = 5.0
 TRY_FOR_S: Final = 15.0
 """How long one page is tried: a circuit may still be open, a feed may still be rebuilt."""
 MOST_PAGES: Final = 20
+MOST_LISTED_PAGES: Final = 100
 PAGE: Final = 50
 
 _OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -32,6 +33,11 @@ class _Item(msgspec.Struct, rename="camel"):
 class _FeedPage(msgspec.Struct, rename="camel"):
     user_id: str
     items: list[_Item]
+    next_cursor: str | None = None
+
+
+class _Page(msgspec.Struct, rename="camel"):
+    items: list[msgspec.Raw]
     next_cursor: str | None = None
 
 
@@ -81,6 +87,27 @@ class ApiReader:
         for user in answer.items:
             yield ApiCount("followers", user.id, user.follower_count)
             yield ApiCount("following", user.id, user.following_count)
+
+    def listed(self, users: Iterable[str]) -> Iterator[ApiCount]:
+        """How many each user's pages of followers and followings name, one named twice counted twice.
+
+        What has too many pages to be walked to its end is left out. Raises ReadError.
+        """
+        for user in users:
+            for side in ("followers", "following"):
+                count = self._length(f"/users/{quote(user)}/{side}?limit={PAGE}", user)
+                if count is not None:
+                    yield ApiCount(f"listed {side}", user, count)
+
+    def _length(self, path: str, user: str) -> int | None:
+        count, cursor = 0, ""
+        for _ in range(MOST_LISTED_PAGES):
+            page = self._get(path + (f"&cursor={quote(cursor)}" if cursor else ""), user, _Page)
+            count += len(page.items)
+            if page.next_cursor is None:
+                return count
+            cursor = page.next_cursor
+        return None
 
     def _walk(self, user: str) -> FeedWalk:
         owners: list[str] = []

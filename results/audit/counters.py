@@ -33,7 +33,9 @@ def _user_counts(breaches: Breaches, state: FinalState) -> int:
         checked += 2
         _compare(breaches, f"followerCount of user {user.id}", user.followers, followers[user.id])
         _compare(breaches, f"followingCount of user {user.id}", user.following, following[user.id])
-    return checked + _api_counts(breaches, state, {"followers": followers, "following": following})
+    rows = {"followers": followers, "following": following}
+    listed = {f"listed {side}": counts for side, counts in rows.items()}
+    return checked + _api_counts(breaches, state, rows | listed)
 
 
 def _post_counts(breaches: Breaches, state: FinalState) -> int:

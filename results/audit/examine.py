@@ -181,7 +181,9 @@ def _readers(ledger: LedgerFile, state: FinalState, sources: Sources, seed: int)
 
 def _counts(api: ApiReader, ledger: LedgerFile, state: FinalState, seed: int) -> Iterator[ApiCount]:
     yield from api.like_counts(sample.posts(state.posts, seed=seed, most=COUNTERS))
-    yield from api.user_counts(sample.people(ledger, seed=seed, most=COUNTERS))
+    people = sample.people(ledger, seed=seed, most=COUNTERS)
+    yield from api.user_counts(people)
+    yield from api.listed(people)
 
 
 def _length(rows: Iterable[object]) -> int:

@@ -70,7 +70,8 @@ class FeedWalk(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ApiCount(msgspec.Struct, array_like=True, frozen=True):
-    """A counter as the API shows it: `what` is "likes", "followers" or "following"."""
+    """A number as the API shows it: `what` is "likes", "followers" or "following", or one of the latter
+    after "listed": then it is how many a walk through all pages came past."""
 
     what: str
     id: str

@@ -71,6 +71,10 @@ def show_an_old_count(world: World) -> None:
     world.api_counts[0] = type(world.api_counts[0])("likes", "p1", 0)
 
 
+def list_a_follower_twice(world: World) -> None:
+    world.api_counts.append(type(world.api_counts[0])("listed followers", "bob", 3))
+
+
 def do_an_unknown_post_twice(world: World) -> None:
     for id in ("p4", "p5"):
         world.posts.append(PostRow(id, "bob", BEGAN_MS + 6001))
@@ -120,6 +124,7 @@ CONTROLS: list[tuple[Callable[[World], None], str]] = [
     (count_a_like_twice_in_redis, "counters_exact"),
     (count_a_follower_too_few, "counters_exact"),
     (show_an_old_count, "counters_exact"),
+    (list_a_follower_twice, "counters_exact"),
     (do_an_unknown_post_twice, "unknown_at_most_once"),
     (do_a_refused_post, "no_refused_write_applied"),
     (show_an_item_twice, "no_duplicate_in_feed"),
