@@ -55,7 +55,7 @@ async def seed_stack(home: Path, stack: Stack, population: Population, *, progre
     with people_log.open("wb") as people_output, import_log.open("wb") as import_output:
         people_code, import_code = await _pipe(
             (people_command(population), people_output),
-            (import_command(progress=progress), None if progress else import_output),
+            (import_command(population.documents if progress else 0), None if progress else import_output),
             {**os.environ, **app_settings(stack)},
             within_s=120 + population.documents / _SLOWEST_IMPORT,
         )
@@ -100,8 +100,10 @@ def people_command(population: Population) -> list[str]:
     return [sys.executable, "-m", "loadtests.population", str(population)]
 
 
-def import_command(*, progress: bool) -> list[str]:
-    return [sys.executable, "-m", "reference_app", "import", *(["--progress"] if progress else [])]
+def import_command(expected: int) -> list[str]:
+    """`expected` is about how many documents to show a progress bar for; 0: none is shown."""
+    shown = ["--progress", "--expect", str(expected)] if expected else []
+    return [sys.executable, "-m", "reference_app", "import", *shown]
 
 
 def _last_line(log: Path) -> str:

@@ -37,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     load = commands.add_parser("import", help="bulk load JSON lines from standard input")
     load.add_argument("--progress", action="store_true", help="show how far it is")
+    load.add_argument("--expect", type=int, help="about how many lines there are, for the progress bar")
     repair = commands.add_parser("reconcile", help="compare counters with rows")
     repair.add_argument("--repair", action="store_true", help="write the right numbers")
     api = commands.add_parser("api", help="serve HTTP")
@@ -55,9 +56,10 @@ def _run(arguments: argparse.Namespace, settings: Settings, build: type[Build]) 
 
         return asyncio.run(initialise(settings, within_s=arguments.within))
     if arguments.command == "import":
-        from reference_app.importing import import_lines
+        from reference_app.importing import ImportBar, import_lines
 
-        return asyncio.run(import_lines(settings, sys.stdin.buffer, show_progress=arguments.progress))
+        bar = ImportBar(arguments.expect) if arguments.progress else None
+        return asyncio.run(import_lines(settings, sys.stdin.buffer, bar))
     if arguments.command == "reconcile":
         from reference_app.reconcile import reconcile
 

@@ -19,7 +19,7 @@ from pymongo import UpdateOne
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import BulkWriteError, PyMongoError
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from reference_app.clock import utc
 from reference_app.domain.celebrity import Threshold
@@ -58,6 +58,7 @@ class Importer:
         self._slots = asyncio.Semaphore(_IN_FLIGHT)
         self.done = 0
         self.known = 0
+        self.counted, self.to_count = 0, 0
         self._followers: Counter[str] = Counter()
         self._following: Counter[str] = Counter()
 
@@ -88,9 +89,11 @@ class Importer:
             )
             for user in self._followers.keys() | self._following.keys()
         ]
-        users = self._link.db["users"]
+        users, self.to_count = self._link.db["users"], len(changes)
         for start in range(0, len(changes), _BATCH):
-            await users.bulk_write(changes[start : start + _BATCH], ordered=False)
+            batch = changes[start : start + _BATCH]
+            await users.bulk_write(batch, ordered=False)
+            self.counted += len(batch)
 
     async def _begin(self, group: asyncio.TaskGroup, name: str, documents: list[Document]) -> None:
         """Insert in the background, once fewer than the allowed number of inserts are under way."""
@@ -110,12 +113,53 @@ class Importer:
             self._slots.release()
 
 
-async def import_lines(settings: Settings, source: IO[bytes], *, show_progress: bool) -> int:
+class ImportBar:
+    """Shows on the error stream how far a load is; how far of what, if that is expected."""
+
+    def __init__(self, expected: int | None = None, console: Console | None = None) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[so_far]}"))
+        self._progress = Progress(
+            *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console or Console(stderr=True)
+        )
+        self._expected = expected
+
+    @contextlib.asynccontextmanager
+    async def follow(self, importer: Importer) -> AsyncIterator[None]:
+        with self._progress as progress:
+            loading = progress.add_task("loading", total=self._expected, so_far="")
+            counting = progress.add_task("counting followers", total=None, so_far="", visible=False)
+            begun = time.monotonic()
+
+            def draw() -> None:
+                if not importer.to_count:
+                    rate = importer.done / max(time.monotonic() - begun, 1e-9)
+                    so_far = f"{importer.done:,} documents, {rate:,.0f}/s"
+                    progress.update(loading, completed=importer.done, so_far=so_far)
+                    return
+                progress.update(loading, completed=importer.done, total=importer.done)
+                so_far = f"{importer.counted:,} users"
+                progress.update(counting, completed=importer.counted, total=importer.to_count)
+                progress.update(counting, so_far=so_far, visible=True)
+
+            async def keep_drawing() -> None:
+                while True:
+                    draw()
+                    await asyncio.sleep(0.2)
+
+            drawing = asyncio.get_running_loop().create_task(keep_drawing())
+            try:
+                yield
+                draw()
+            finally:
+                drawing.cancel()
+
+
+async def import_lines(settings: Settings, source: IO[bytes], bar: ImportBar | None) -> int:
     """Raises AppError for a line that cannot be read."""
     link, begun = MongoLink(settings, timeout_s=_BATCH_TIMEOUT_S), time.monotonic()
     importer = Importer(link)
     try:
-        async with _shown(importer, show_progress=show_progress):
+        async with bar.follow(importer) if bar else contextlib.nullcontext():
             await importer.load(_lines(source))
             await importer.count()
             celebrities = await _cast(MongoGraph(link), Threshold.of(settings.celebrity_threshold))
@@ -201,26 +245,3 @@ async def _drop_cache(settings: Settings) -> None:
             await link.call("FLUSHDB")
     finally:
         await link.close()
-
-
-@contextlib.asynccontextmanager
-async def _shown(importer: Importer, *, show_progress: bool) -> AsyncIterator[None]:
-    """Show the count and the rate on the error stream while the load runs."""
-    if not show_progress:
-        yield
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task, begun = progress.add_task("loading"), time.monotonic()
-
-        async def follow_it() -> None:
-            while True:
-                rate = importer.done / max(time.monotonic() - begun, 1e-9)
-                progress.update(task, description=f"{importer.done:,} documents, {rate:,.0f}/s")
-                await asyncio.sleep(0.2)
-
-        watching = asyncio.get_running_loop().create_task(follow_it())
-        try:
-            yield
-        finally:
-            watching.cancel()

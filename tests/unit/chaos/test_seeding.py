@@ -20,7 +20,7 @@ PEOPLE = Population(users=300, celebrities=1, celebrity_followers=40, seed=1)
 
 def scripts(monkeypatch: pytest.MonkeyPatch, people: str, importer: str) -> None:
     monkeypatch.setattr(seeding, "people_command", lambda *_: [sys.executable, "-c", people])
-    monkeypatch.setattr(seeding, "import_command", lambda **_: [sys.executable, "-c", importer])
+    monkeypatch.setattr(seeding, "import_command", lambda *_: [sys.executable, "-c", importer])
 
 
 async def test_people_go_into_the_importer_and_the_home_remembers_whom(
