@@ -12,9 +12,8 @@ from results.history import OutcomeName
 
 READS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 REFUSING: Final = frozenset((501, 503))
-"""Server errors that say that nothing was done, with or without a problem document."""
-GATEWAY: Final = frozenset((502, 504))
-"""Answers of somebody between us and the app, who does not know what the app did."""
+"""Server errors that say that nothing was done. With any other, something went wrong half way: a 500 may have
+been an error after the write, a 502 or 504 comes from somebody who does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +28,10 @@ class Verdict:
 OK: Final = Verdict("ok")
 
 
-def of_answer(
-    method: str, status: int, *, retry_after: bool, problem: bool, expected: Container[int] = ()
-) -> Verdict:
+def of_answer(method: str, status: int, *, retry_after: bool, expected: Container[int] = ()) -> Verdict:
     """The outcome of an op that was answered with `status`.
 
-    `problem`: the body is a problem document, so it is the app itself that speaks. `expected` are
-    error statuses that are right answers here, e.g. 404 for something that was just deleted.
+    `expected` are error statuses that are right answers here, e.g. 404 for something just deleted.
     """
     if status < 400 or status in expected:
         return OK
@@ -44,9 +40,7 @@ def of_answer(
     why = str(status)
     if method in READS or status < 500 or status in REFUSING:
         return Verdict("failed", why)
-    if status in GATEWAY or not problem:
-        return Verdict("unknown", why)
-    return Verdict("failed", why)
+    return Verdict("unknown", why)
 
 
 def of_break(method: str, why: str, *, sent: bool) -> Verdict:

@@ -155,12 +155,10 @@ class HttpClient:
     def _judge(self, response: Response, expect: Container[int], check: Check | None) -> None:
         status = response.status_code
         if status >= 400:
-            problem = (response.header(b"content-type") or b"").startswith(b"application/problem+json")
             response.verdict = outcomes.of_answer(
                 response.method,
                 status,
                 retry_after=response.header(b"retry-after") is not None,
-                problem=problem,
                 expected=expect,
             )
             if response.verdict is not outcomes.OK:

@@ -37,6 +37,12 @@ _MAX_PENDING: Final = 20_000
 _RETRY_S: Final = (0.05, 0.1, 0.2, 0.4)
 
 
+_UNWELL: Final = frozenset(
+    ("READONLY", "LOADING", "OOM", "MISCONF", "MASTERDOWN", "NOREPLICAS", "BUSY", "CLUSTERDOWN", "TRYAGAIN")
+)
+"""Errors by which Redis says that it cannot do such a thing now, whoever asks: an outage like any other."""
+
+
 class ReplyError(Exception):
     """Redis answered a command with an error: a defect of ours, or a script that it has forgotten."""
 
@@ -218,7 +224,12 @@ class RedisLink:
 
 
 def checked(replies: list[Any]) -> list[Any]:
-    for reply in replies:
-        if isinstance(reply, hiredis.ReplyError):
-            raise ReplyError(str(reply))
-    return replies
+    """The replies, if none of them is an error. Raises ReplyError, StoreRefusedError, StoreUncertainError."""
+    errors = [str(reply) for reply in replies if isinstance(reply, hiredis.ReplyError)]
+    if not errors:
+        return replies
+    if not all(error.split(" ", 1)[0] in _UNWELL for error in errors):
+        raise ReplyError(errors[0])
+    if len(errors) == len(replies):
+        raise StoreRefusedError(STORE, errors[0])
+    raise StoreUncertainError(STORE, f"a part was refused: {errors[0]}")

@@ -3,6 +3,7 @@
 import asyncio
 import time
 
+from chaos.drivers import commands
 from compose.stack import Component
 from compose.waiting import wait_until
 from tests.integration.reference_app.test_app_whole import walk
@@ -76,6 +77,40 @@ async def test_killed_redis_comes_back_empty_and_feeds_and_counts_are_right(town
         return await town.like_count(posts[0]) == 2
 
     await wait_until(counted, "both likes being counted", within_s=SOON_S)
+
+
+async def test_a_redis_that_refuses_writes_costs_nobody_a_post_or_an_answer(town: Town) -> None:
+    """As after a failover of its own, or with its disk full: it answers reads and nothing else."""
+    author, reader, posts = await village(town)
+    cold, other = await town.join(2)
+    await town.follow(cold, author)
+    await town.post(other)
+    await town.follow(reader, other)
+    address = town.members(Component.REDIS)[0].address or ""
+    await asyncio.to_thread(commands.refuse_writes, address)
+    try:
+        answer = await town.ask("GET", "/feed", by=reader)
+        assert (answer.status_code, answer.json()["stale"]) == (200, False)
+        answer = await town.ask("GET", "/feed", by=cold)
+        assert (answer.status_code, answer.json()["stale"]) == (200, True)
+        assert [item["id"] for item in answer.json()["items"]] == posts
+        late = await town.post(author)
+        path = f"/users/{reader}/following/{other}"
+        answer = await town.ask("DELETE", path, by=reader)
+        assert answer.status_code == 200, answer.text
+        for method, what in (("PUT", "like"), ("POST", "comments"), ("GET", "comments")):
+            body = {"text": "yes"} if method == "POST" else None
+            answer = await town.ask(method, f"/posts/{posts[0]}/{what}", by=reader, json=body)
+            assert answer.status_code < 300, f"{method} {what}: {answer.text}"
+    finally:
+        await asyncio.to_thread(commands.accept_writes, address)
+    await town.sees(reader, late, *posts)
+
+    async def only_the_author_is_shown() -> bool:
+        return await town.feed(reader) == [late, *posts]
+
+    await wait_until(only_the_author_is_shown, "the unfollowed one being gone", within_s=SOON_S)
+    await town.exact()
 
 
 async def test_a_walk_goes_on_in_mongo_when_redis_dies_half_way(town: Town) -> None:

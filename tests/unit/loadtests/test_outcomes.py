@@ -12,7 +12,6 @@ def outcome(method: str, status: int, **facts: bool) -> str:
         method,
         status,
         retry_after=facts.get("retry_after", False),
-        problem=facts.get("problem", True),
         expected=(409,) if facts.get("expected") else (),
     ).outcome
 
@@ -24,11 +23,11 @@ def outcome(method: str, status: int, **facts: bool) -> str:
         ("DELETE", 404, {}, "failed"),
         ("DELETE", 409, {"expected": True}, "ok"),
         ("POST", 400, {}, "failed"),
-        ("POST", 503, {"problem": False}, "failed"),
-        ("POST", 500, {"problem": True}, "failed"),
-        ("POST", 500, {"problem": False}, "unknown"),
-        ("POST", 502, {"problem": True}, "unknown"),
-        ("POST", 504, {"problem": True}, "unknown"),
+        ("POST", 501, {}, "failed"),
+        ("POST", 503, {}, "failed"),
+        ("POST", 500, {}, "unknown"),
+        ("POST", 502, {}, "unknown"),
+        ("POST", 504, {}, "unknown"),
         ("GET", 504, {}, "failed"),
     ],
 )
@@ -39,7 +38,7 @@ def test_an_answer_says_what_became_of_an_op(
 
 
 def test_a_deliberate_refusal_is_counted_on_its_own() -> None:
-    verdict = of_answer("GET", 503, retry_after=True, problem=True)
+    verdict = of_answer("GET", 503, retry_after=True)
     assert (verdict.outcome, verdict.shed, verdict.why) == ("failed", True, "503 shed")
 
 
@@ -49,9 +48,9 @@ def test_a_write_that_broke_is_unknown_only_if_it_was_sent(method: str) -> None:
     assert of_break(method, "connection refused", sent=False).outcome == "failed"
 
 
-@given(st.integers(200, 599), st.booleans(), st.booleans())
-def test_a_read_is_never_unknown(status: int, retry_after: bool, problem: bool) -> None:
-    assert of_answer("GET", status, retry_after=retry_after, problem=problem).outcome != "unknown"
+@given(st.integers(200, 599), st.booleans())
+def test_a_read_is_never_unknown(status: int, retry_after: bool) -> None:
+    assert of_answer("GET", status, retry_after=retry_after).outcome != "unknown"
     assert of_break("GET", "timeout", sent=True).outcome == "failed"
 
 

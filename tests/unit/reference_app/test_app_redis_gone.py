@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import hiredis
 import pytest
 
 from reference_app.domain.feed import Entry
-from reference_app.errors import StoreRefusedError
+from reference_app.errors import StoreRefusedError, StoreUncertainError
 from reference_app.stores.redis.feeds import CHUNK, RedisFeeds
-from reference_app.stores.redis.link import RedisLink
+from reference_app.stores.redis.link import RedisLink, ReplyError, checked
 
 USERS = [f"u{number}" for number in range(3 * CHUNK)]
 POST = Entry(1, "p")
@@ -53,3 +54,28 @@ async def test_a_call_in_the_instant_after_the_connection_broke_is_refused_too()
         await link.close()
         for writer in handshakes:
             writer.close()
+
+
+READONLY = hiredis.ReplyError("READONLY You can't write. script: on @user_script:6.")
+DEFECT = hiredis.ReplyError("WRONGTYPE Operation against a key holding the wrong kind of value")
+
+
+@pytest.mark.parametrize(
+    ("replies", "error"),
+    [
+        ([READONLY], StoreRefusedError),
+        (
+            [READONLY, hiredis.ReplyError("OOM command not allowed")],
+            StoreRefusedError,
+        ),
+        ([1, READONLY], StoreUncertainError),
+        ([1, DEFECT], ReplyError),
+        ([READONLY, DEFECT], ReplyError),
+    ],
+)
+def test_a_redis_that_cannot_do_it_now_is_an_outage_and_no_defect(
+    replies: list[object], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        checked(replies)
+    assert checked([1, b"x", None]) == [1, b"x", None]
