@@ -8,6 +8,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import fields
+from inspect import iscoroutinefunction
 from typing import Any
 
 from hypothesis import given, settings
@@ -44,8 +45,6 @@ class _Slow:
 
     def __getattr__(self, name: str) -> Any:
         method, turns = getattr(self._store, name), self._turns
-        if name == "announce_post":
-            return method
         if name == "follower_pages":
 
             async def pages(author: str) -> Any:
@@ -54,6 +53,9 @@ class _Slow:
                     yield page
 
             return pages
+
+        if not iscoroutinefunction(method):
+            return method
 
         async def call(*arguments: Any, **named: Any) -> Any:
             await turns.step_back()

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import fields
+from inspect import iscoroutinefunction
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ class _Watched:
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
         killer = self._killer
-        if name in ("follower_pages", "announce_post"):
+        if not iscoroutinefunction(method):
             return method
 
         async def call(*arguments: Any, **named: Any) -> Any:
