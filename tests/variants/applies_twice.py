@@ -2,7 +2,8 @@
 
 import sys
 import uuid
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from reference_app.build import Build
 from reference_app.cli import main
