@@ -23,6 +23,7 @@ from loadtests import messages
 from loadtests.casting import CastList, cast_list, least_users, put_in_place, shares_of
 from loadtests.collector import Collector, done_of, report_of, say
 from loadtests.http.pool import HostError, Pool
+from loadtests.http.user import RawHttpUser
 from loadtests.mishaps import Mishaps
 from loadtests.mix import MixError
 from loadtests.sender import Sender
@@ -104,7 +105,9 @@ class Swarm:
 
     def _mistake(self, options: Any) -> str:
         try:
-            self._checked_cast(settings_of(options), options.host)
+            cast = self._checked_cast(settings_of(options), options.host)
+            if not options.host and any(issubclass(kind, RawHttpUser) for kind in cast):
+                Pool("", 1.0)  # says what is missing
         except (MixError, HostError) as error:
             return str(error)
         return ""

@@ -13,8 +13,8 @@ OPTIONS = ("arrivals", "shape", "mix", "population", "probes", "read_timeout")
 
 
 class Page:
-    def __init__(self, port: int, running: Swarm) -> None:
-        self.running = running
+    def __init__(self, port: int, running: Swarm, workers: int) -> None:
+        self.running, self.expected = running, workers
         self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20)
 
     def text(self) -> str:
@@ -26,8 +26,11 @@ class Page:
         except httpx.HTTPError:
             return False
 
-    def workers(self) -> int:
-        return len(self._http.get("/stats/requests").json().get("workers", []))
+    def may_start(self) -> bool:
+        """A worker that has stopped joins anew, a moment later."""
+        state = self._http.get("/stats/requests").json()
+        workers = [worker["state"] for worker in state.get("workers", [])]
+        return state["state"] in ("ready", "stopped") and workers == ["ready"] * self.expected
 
     def start(self, **form: Any) -> dict[str, Any]:
         form = {"user_count": 1, "spawn_rate": 1, "host": "", **form}
@@ -46,10 +49,9 @@ def page(request: pytest.FixtureRequest, stub: Stub, tmp_path: Path) -> Iterator
     port = free_port()
     where = ("--web-host", "127.0.0.1", "--web-port", str(port))
     with swarm(tmp_path, stub.url, *where, "--probes", "none", "--drain", "2", *request.param) as running:
-        page = Page(port, running)
+        page = Page(port, running, 2 if request.param else 0)
         wait_for(page.is_there, "the web page", within_s=40)
-        if request.param:
-            wait_for(lambda: page.workers() == 2, "both workers", within_s=40)
+        wait_for(page.may_start, "every worker", within_s=40)
         yield page
         page.close()
 
@@ -64,6 +66,7 @@ def test_the_form_has_our_options_and_a_start_obeys_them(page: Page, stub: Stub)
     assert refused["message"] == "--arrivals: must be ops per second, such as 60, not 'many'"
     refused = page.start(host=stub.url, arrivals="20", mix="vip:1")
     assert "no user class is called vip" in refused["message"]
+    assert "no address was given" in page.start(arrivals="20")["message"]
     assert stub.total == 0
 
     assert page.start(host=stub.url, arrivals="40", shape="steady")["success"] is True
