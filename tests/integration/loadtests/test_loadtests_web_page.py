@@ -1,5 +1,6 @@
 """A swarm led from Locust's own web page: its form, its start and its stop."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 
 from tests.integration.loadtests.harness import Stub, Swarm, free_port, swarm, wait_for
 
+STATS_AGE_S = 2.5
+"""Locust's page may show statistics that are two seconds old."""
 OPTIONS = ("arrivals", "shape", "mix", "population", "probes", "read_timeout")
 
 
