@@ -12,6 +12,8 @@ from tests.integration.loadtests.harness import Stub, Swarm, free_port, swarm, w
 
 STATS_AGE_S = 2.5
 """Locust's page may show statistics that are two seconds old."""
+STATS_AGE_S = 2.5
+"""Locust's page may show statistics that are two seconds old."""
 OPTIONS = ("arrivals", "shape", "mix", "population", "probes", "read_timeout")
 
 
@@ -80,6 +82,8 @@ def test_the_form_has_our_options_and_a_start_obeys_them(page: Page, stub: Stub)
     assert first.sent == stub.total, "the stop button drains: every request is in the rows"
     assert {row.arrival for row in first.generator()} == {"open"}
 
+    time.sleep(STATS_AGE_S)
+    wait_for(page.may_start, "everybody being ready again", within_s=20)
     assert page.start(host=stub.url, arrivals="0", user_count=4, spawn_rate=10)["success"] is True
     page.running.until(lambda run: any(row.arrival == "closed" and row.sent for row in run.generator()))
     page.stop()
