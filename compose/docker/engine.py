@@ -1,6 +1,7 @@
 """The Docker engine: how it is reached, and what its failures are called in one plain sentence."""
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
@@ -43,6 +44,7 @@ def connect(allowed_hosts: tuple[str, ...] = ()) -> docker.DockerClient:
     with plainly("No Docker engine can be used"):
         where = address()
         refuse_strangers(where, allowed_hosts)
+        _knock(where)
         client = docker.DockerClient(
             base_url=where, timeout=_TIMEOUT_S, use_ssh_client=where.startswith("ssh")
         )
@@ -52,6 +54,14 @@ def connect(allowed_hosts: tuple[str, ...] = ()) -> docker.DockerClient:
             client.close()
             raise
         return client
+
+
+def _knock(where: str) -> None:
+    """Raises OSError where nobody listens: the SDK would leave its socket open then."""
+    if where.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(_TIMEOUT_S)
+            probe.connect(where.removeprefix("unix://"))
 
 
 @contextmanager
