@@ -51,7 +51,12 @@ def test_an_engine_that_hangs_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "rude.sock"))
         server.listen()
-        threading.Thread(target=lambda: server.accept()[0].close(), daemon=True).start()
+
+        def hang_up() -> None:
+            for _ in range(2):  # on whoever looks whether somebody is there, and on whoever asks
+                server.accept()[0].close()
+
+        threading.Thread(target=hang_up, daemon=True).start()
         monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/rude.sock")
         with pytest.raises(StackError, match="the Docker engine went away"):
             engine.connect()
