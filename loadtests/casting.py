@@ -73,9 +73,8 @@ def put_in_place(environment: Any, cast: CastList, settings: Settings, workers: 
 
 
 def least_users(settings: Settings, workers: int) -> int:
-    """Fewer than these cannot make the load: with open arrivals every worker needs a share of them."""
-    probes = min(2, workers) if settings.probes else 0
-    return probes + (workers if settings.arrivals is not None else 1)
+    """Fewer than these cannot make the load once it is in place: each worker needs a share of arrivals."""
+    return StalenessProbe.fixed_count + (workers if settings.arrivals is not None else 1)
 
 
 def shares_of(users: int, settings: Settings) -> int:

@@ -84,7 +84,7 @@ class Swarm:
 
     # -- before the first test ---------------------------------------------------------------
 
-    def _plan(self) -> None:
+    def _plan(self) -> Settings:
         """Fix what has to be known before Locust deals out users: classes, time-outs. A wrong option or
         address is told here, not by every user."""
         if self._environment.user_classes != self._placed:  # others were picked on the web page
@@ -96,6 +96,7 @@ class Swarm:
         if settings.arrivals is not None:
             self._options.enable_rebalancing = True  # what a lost worker held goes to the others
         self._environment.stop_timeout = max(self._environment.stop_timeout or 0.0, settings.drain_s)
+        return settings
 
     def _checked_cast(self, settings: Settings, host: str | None) -> CastList:
         """Raises MixError, HostError."""
@@ -122,8 +123,7 @@ class Swarm:
 
         def planned(user_count: int, spawn_rate: float, *more: Any, **named: Any) -> None:
             if self._runner.state not in (STATE_RUNNING, STATE_SPAWNING):
-                self._plan()
-                settings = settings_of(self._options)
+                settings = self._plan()
                 user_count = max(user_count, least_users(settings, self._workers))
                 self._options.feedstorm_shares = shares_of(user_count, settings)
             start(user_count, spawn_rate, *more, **named)

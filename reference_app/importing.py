@@ -137,9 +137,10 @@ class ImportBar:
                     progress.update(loading, completed=importer.done, so_far=so_far)
                     return
                 progress.update(loading, completed=importer.done, total=importer.done)
-                so_far = f"{importer.counted:,} users"
-                progress.update(counting, completed=importer.counted, total=importer.to_count)
-                progress.update(counting, so_far=so_far, visible=True)
+                counted, so_far = importer.counted, f"{importer.counted:,} users"
+                progress.update(
+                    counting, completed=counted, total=importer.to_count, so_far=so_far, visible=True
+                )
 
             async def keep_drawing() -> None:
                 while True:

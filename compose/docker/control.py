@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import docker
 import docker.errors
@@ -42,9 +43,7 @@ class DockerControl:
         return next((each.state for each in seen if each.name == name), State.GONE)
 
     def life(self, name: str) -> str:
-        container = self._project.need(name)
-        with engine.plainly(f"{name} cannot be inspected"):
-            return str(self._api.inspect_container(container.id)["State"]["StartedAt"])
+        return str(self._details(self._project.need(name))["State"]["StartedAt"])
 
     def kill(self, name: str) -> None:
         container = self._project.need(name)
@@ -63,7 +62,7 @@ class DockerControl:
             self._unfreeze(container)
             self._api.stop(container.id, timeout=_TERMINATE_WITHIN_S)
         self._wait_down(name)
-        if self._exit_code(container) == _KILLED:
+        if self._details(container)["State"]["ExitCode"] == _KILLED:
             raise StackError(
                 f"{name} did not end within {_TERMINATE_WITHIN_S} s after SIGTERM, and was killed"
             )
@@ -94,8 +93,7 @@ class DockerControl:
     def seats(self, name: str) -> tuple[Seat, ...]:
         """The networks that the member is in now. To be kept before `disconnect`, as its undo."""
         container = self._project.need(name)
-        with engine.plainly(f"{name} cannot be inspected"):
-            networks = self._api.inspect_container(container.id)["NetworkSettings"]["Networks"]
+        networks = self._details(container)["NetworkSettings"]["Networks"]
         own = container.id[:12]
         return tuple(
             Seat(network, tuple(sorted({*(seat["Aliases"] or ())} - {own})))
@@ -133,9 +131,9 @@ class DockerControl:
             if error.status_code != 409:
                 raise
 
-    def _exit_code(self, container: Container) -> int:
+    def _details(self, container: Container) -> dict[str, Any]:
         with engine.plainly(f"{container.name} cannot be inspected"):
-            return int(self._api.inspect_container(container.id)["State"]["ExitCode"])
+            return dict(self._api.inspect_container(container.id))
 
     def _state_now(self, name: str) -> State:
         container = self._project.find(name)

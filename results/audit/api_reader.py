@@ -30,15 +30,17 @@ class _Item(msgspec.Struct, rename="camel"):
     created_at: datetime
 
 
-class _FeedPage(msgspec.Struct, rename="camel"):
+class _Paged(msgspec.Struct, rename="camel", kw_only=True):
+    next_cursor: str | None = None
+
+
+class _FeedPage(_Paged, rename="camel", kw_only=True):
     user_id: str
     items: list[_Item]
-    next_cursor: str | None = None
 
 
-class _Page(msgspec.Struct, rename="camel"):
+class _Page(_Paged, rename="camel", kw_only=True):
     items: list[msgspec.Raw]
-    next_cursor: str | None = None
 
 
 class _Count(msgspec.Struct):
@@ -56,6 +58,7 @@ class _Users(msgspec.Struct):
 
 
 Answer = TypeVar("Answer")
+Page = TypeVar("Page", bound=_Paged)
 
 
 class _RefusedError(Exception):
@@ -100,31 +103,28 @@ class ApiReader:
                     yield ApiCount(f"listed {side}", user, count)
 
     def _length(self, path: str, user: str) -> int | None:
-        count, cursor = 0, ""
-        for _ in range(MOST_LISTED_PAGES):
-            page = self._get(path + (f"&cursor={quote(cursor)}" if cursor else ""), user, _Page)
-            count += len(page.items)
-            if page.next_cursor is None:
-                return count
-            cursor = page.next_cursor
-        return None
+        pages = list(self._pages(path, user, _Page, most=MOST_LISTED_PAGES))
+        return sum(len(page.items) for page in pages) if pages[-1].next_cursor is None else None
 
     def _walk(self, user: str) -> FeedWalk:
-        owners: list[str] = []
-        items: list[FeedItem] = []
-        cursor: str | None = None
-        for _ in range(MOST_PAGES):
-            query = f"/feed?limit={PAGE}" + (f"&cursor={quote(cursor)}" if cursor else "")
-            page = self._get(query, user, _FeedPage)
-            owners.append(page.user_id)
-            items.extend(
-                FeedItem(item.id, item.author_id, round(item.created_at.timestamp() * 1000))
-                for item in page.items
-            )
+        pages = list(self._pages(f"/feed?limit={PAGE}", user, _FeedPage, most=MOST_PAGES))
+        items = [
+            FeedItem(item.id, item.author_id, round(item.created_at.timestamp() * 1000))
+            for page in pages
+            for item in page.items
+        ]
+        complete = pages[-1].next_cursor is None
+        return FeedWalk(user, [page.user_id for page in pages], items, complete=complete)
+
+    def _pages(self, path: str, user: str, page_type: type[Page], *, most: int) -> Iterator[Page]:
+        """Page after page, up to `most` of them: if the last one has a cursor, there were more."""
+        cursor: str | None = ""
+        for _ in range(most):
+            page = self._get(path + (f"&cursor={quote(cursor)}" if cursor else ""), user, page_type)
+            yield page
             cursor = page.next_cursor
             if cursor is None:
-                return FeedWalk(user, owners, items)
-        return FeedWalk(user, owners, items, complete=False)
+                return
 
     def _get(self, path: str, user: str, answer_type: type[Answer]) -> Answer:
         deadline = time.monotonic() + TRY_FOR_S

@@ -99,7 +99,7 @@ async def lone_redis() -> AsyncIterator[tuple[int, psutil.Process]]:
         yield port, server
 
 
-MEMBER: Final = "post:-----------------------"
+MEMBER: Final = "post:" + 19 * "-"
 """With twelve digits behind it as long as a post's id."""
 
 
@@ -108,7 +108,7 @@ def zadd_packets(users: list[str]) -> list[bytes]:
     chance = random.Random(1)
 
     def one(user: str) -> bytes:
-        return packed(("ZADD", f"feed:{user}", number(), MEMBER[:24] + number()))
+        return packed(("ZADD", f"feed:{user}", number(), MEMBER + number()))
 
     def number() -> str:
         return f"{chance.randrange(10**6):012}"
@@ -134,7 +134,7 @@ async def redis_benchmark(port: int, feeds: int, count: int) -> int:
     """The same by redis-benchmark itself, where it is installed."""
     command = ("taskset", "-c", str(CLIENT_CORE), "redis-benchmark", "-p", str(port), "-q")
     load = ("-c", "2", "-P", str(BATCH), "-n", str(count), "-r", str(feeds))
-    zadd = ("ZADD", "feed:__rand_int__", "__rand_int__", MEMBER[:24] + "__rand_int__")
+    zadd = ("ZADD", "feed:__rand_int__", "__rand_int__", MEMBER + "__rand_int__")
     it = await asyncio.create_subprocess_exec(*command, *load, *zadd, stdout=asyncio.subprocess.DEVNULL)
     assert await it.wait() == 0
     return count
