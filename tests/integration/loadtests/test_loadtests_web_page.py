@@ -81,6 +81,8 @@ def test_the_form_has_our_options_and_a_start_obeys_them(page: Page, stub: Stub)
     first = page.running.read()
     assert first.sent == stub.total, "the stop button drains: every request is in the rows"
     assert {row.arrival for row in first.generator()} == {"open"}
+    sending = {row.worker for row in first.generator() if row.sent}
+    assert len(sending) == max(1, page.expected), "one user on the form is a share for every worker"
 
     time.sleep(STATS_AGE_S)
     wait_for(page.may_start, "everybody being ready again", within_s=20)

@@ -3,7 +3,9 @@
 import gc
 import socket
 import threading
+import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import docker.errors
@@ -36,6 +38,18 @@ def test_an_engine_that_ended_and_left_its_socket(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/left.sock")
     with pytest.raises(StackError, match="nothing answers"):
         engine.connect()
+
+
+def test_an_engine_that_is_not_there_leaves_no_socket_open(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with suppress(StackError):
+            engine.connect()
+        gc.collect()
+    assert caught == []
 
 
 def test_no_permission() -> None:
