@@ -62,7 +62,9 @@ def _point_latest_at(directory: Path) -> None:
     temporary.replace(directory.parent / "latest")
 
 
-def describe(directory: Path, drill: Drill, stack: Stack, *, seed: int, command: str) -> RunInfo:
+def describe(
+    directory: Path, drill: Drill, stack: Stack, *, seed: int, command: str, for_drift: bool = False
+) -> RunInfo:
     """Write `run.json`: everything that is needed to run this again."""
     info = RunInfo(
         run=directory.name,
@@ -74,8 +76,9 @@ def describe(directory: Path, drill: Drill, stack: Stack, *, seed: int, command:
         versions=stack.versions(),
         stack_limits=list(stack.limits),
         host=_host(),
-        population=msgspec.to_builtins(drill.population),
+        population=msgspec.to_builtins(drill.population.settled(seed)),
         settings=dict(drill.stack.env),
+        for_drift=for_drift,
     )
     write_atomically(
         directory / RUN, shown(msgspec.json.format(msgspec.json.encode(info), indent=2).decode())

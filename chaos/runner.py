@@ -16,6 +16,7 @@ from chaos.drill import Drill
 from chaos.errors import CannotInjectError, ChaosError, InterruptedRunError
 from chaos.live import View
 from chaos.performer import Performer
+from chaos.sampling import Sampler, Sampling
 from chaos.scene import Gauge, Scene
 from chaos.stop import Stop
 from chaos.swarm import Swarm, command_line
@@ -64,13 +65,18 @@ class _HopelessError(ChaosError):
 class Runner:
     """Use once: `await Runner(...).run()`."""
 
-    def __init__(self, run: Run, arsenal: Arsenal, view: View, stop: Stop) -> None:
+    def __init__(
+        self, run: Run, arsenal: Arsenal, view: View, stop: Stop, sampling: Sampling | None = None
+    ) -> None:
         self._run, self._arsenal, self._view, self._stop = run, arsenal, view, stop
         self._drill, self._acts = run.drill, acts_of(run.drill, run.seed)
         self.clock = Clock()
         self._log = Log[Event](run.directory / EVENTS)
         self._gauge = Gauge(run.directory)
         self._watch = StackWatch(arsenal.stack, self.clock, self.record)
+        sampling = sampling or Sampling()
+        probes = sampling.probes(arsenal.stack)
+        self._sampler = Sampler(probes, run.directory, self.clock, sampling.every_s)
         rng = random.Random(f"{run.seed}/targets")
         self._performer = Performer(arsenal, run.home, run.directory, self.clock, rng, self.record)
         self._phase: PhaseName | None = None
@@ -83,7 +89,7 @@ class Runner:
             CouldNotRunError: the load did not begin. Nothing was injected.
         """
         self._reaper = reaper.start(self._run.home)
-        background = [asyncio.create_task(self._watch.run())]
+        background = [asyncio.create_task(work.run()) for work in (self._watch, self._sampler)]
         ending: Ending = "aborted"
         swarm: Swarm | None = None
         try:

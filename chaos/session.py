@@ -7,10 +7,11 @@ taken down again, whatever happens.
 import asyncio
 import fcntl
 import random
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from chaos import roles, rundir
 from chaos.drill import Drill, Population, StackWishes
@@ -19,6 +20,7 @@ from chaos.healing import heal, remove_stray_toxics
 from chaos.leases import LeaseBook
 from chaos.live import View
 from chaos.runner import Ending, Run, Runner
+from chaos.sampling import Sampling
 from chaos.seeding import seed_stack, seeded_population
 from chaos.stacks import arm, attach, create
 from chaos.stop import Stop, in_daemon_thread
@@ -40,7 +42,11 @@ _AUDIT_WITHIN_S = 180.0
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for on the command line. `before_audit` is for tests that tamper with the stores."""
+    """What was asked for on the command line.
+
+    `meanwhile` goes on beside the run, with the run's directory, until its load has ended. `before_audit` is
+    for tests that tamper with the stores.
+    """
 
     drill: Drill
     seed: int
@@ -50,6 +56,8 @@ class Request:
     command: str = ""
     app_module: str = "reference_app"
     allowed_hosts: tuple[str, ...] = ()
+    sampling: Sampling = field(default_factory=Sampling)
+    meanwhile: Callable[[Path], Coroutine[Any, Any, None]] | None = None
     before_audit: Callable[[Stack, Path], None] = field(default=lambda stack, directory: None)
 
 
@@ -72,10 +80,15 @@ async def run_drill(request: Request, view: View, stop: Stop) -> Finished:
             await asyncio.to_thread(refuse_unknown_roles, request, arsenal)
             await populate(request.home, stack, request.drill.population, request.seed, view, stop)
             directory = rundir.create(request.runs, request.drill.drill)
-            rundir.describe(directory, request.drill, stack, seed=request.seed, command=request.command)
+            rundir.describe(
+                directory, request.drill, stack,
+                seed=request.seed, command=request.command, for_drift=request.sampling.for_drift,
+            )  # fmt: skip
             run = Run(request.drill, request.seed, directory, request.home)
             try:
-                ending = await Runner(run, arsenal, view, stop).run()
+                runner = Runner(run, arsenal, view, stop, request.sampling)
+                async with _beside(request.meanwhile, directory):
+                    ending = await runner.run()
                 return await _judge(request, stack, directory, ending, view, stop)
             finally:
                 if isinstance(stack, WritesLogs):
@@ -83,6 +96,20 @@ async def run_drill(request: Request, view: View, stop: Stop) -> Finished:
                         await asyncio.to_thread(stack.write_logs)
                 logs = [member.log for member in stack.members if member.log is not None]
                 rundir.copy_logs(directory, [*logs, request.home / "logs" / "reaper.log"])
+
+
+@asynccontextmanager
+async def _beside(
+    work: Callable[[Path], Coroutine[Any, Any, None]] | None, directory: Path
+) -> AsyncIterator[None]:
+    """The work goes on for the time of the context."""
+    task = asyncio.create_task(work(directory)) if work is not None else None
+    try:
+        yield
+    finally:
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
 
 async def _judge(

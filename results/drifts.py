@@ -1,6 +1,6 @@
 """What creeps in a run: every gauge of every member, the latency of feed reads, the load generator itself.
 
-Only runs that were watched for it (a soak writes `gauges.jsonl`) have drifts.
+Only runs that were watched for it, as a soak is, have drifts.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ BOUNDS: Final[dict[str, Bound]] = {
     "rss_mib": Bound(share=0.05, amount=8),
     "open_files": Bound(share=0.05, amount=8),
     "threads": Bound(share=0.05, amount=4),
-    "feed_backlog": Bound(share=0.05, amount=50),
+    "kafka_lag": Bound(share=0.05, amount=50),
     "feed_outbox_pending": Bound(share=0.05, amount=20),
     "feed_size_max": Bound(share=0.05, amount=500),
     "latency_p95_ms": Bound(share=0.2, amount=20),
@@ -38,7 +38,7 @@ _BIN_S: Final = 10
 
 def drifts_of(history: History) -> list[Drift]:
     """The drifts of a run, worst first; empty if nobody watched for them."""
-    if not history.gauges:
+    if not history.run.for_drift:
         return []
     records = records_of(history)
     p_limit = min(P_LIMIT, FALSE_ALARMS / len(records))

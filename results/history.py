@@ -7,7 +7,7 @@ One run is one directory. Files of JSON lines grow while it runs, and share one 
                      per second and worker: how the generator itself did             (SeriesRow)
     staleness.jsonl  one line per staleness probe that was decided                   (StalenessSample)
     ledger.jsonl     one line per write: what was asked and what came back           (LedgerEntry)
-    gauges.jsonl     now and then, per member: memory, open files, backlog, ...       (Gauge; optional)
+    gauges.jsonl     now and then, per member: lag, backlog, memory, open files, ...  (Gauge; optional)
 
 Beside them `run.json` (RunInfo) says what was run. `t` is in seconds since the run's start, on the
 monotonic clock that all processes of one machine share; an op belongs to the second of its
@@ -238,7 +238,7 @@ class LedgerEntry(msgspec.Struct, omit_defaults=True):
 
 
 class Gauge(msgspec.Struct, frozen=True):
-    """What a member's gauge showed at `t`: `"rss_mib"`, `"open_files"`, `"feed_backlog"`, ...
+    """What a member's gauge showed at `t`: `"rss_mib"`, `"open_files"`, `"kafka_lag"`, ...
 
     Written by whoever watches the stack, every few seconds; charts and drift are made from it.
     """
@@ -253,7 +253,10 @@ class Gauge(msgspec.Struct, frozen=True):
 
 
 class RunInfo(msgspec.Struct, omit_defaults=True):
-    """What was run, on what, and how to run it again. `drill` is the whole drill as it was resolved."""
+    """What was run, on what, and how to run it again. `drill` is the whole drill as it was resolved.
+
+    `for_drift`: its gauges were taken to see whether anything creeps.
+    """
 
     run: str
     drill: dict[str, Any]
@@ -266,6 +269,7 @@ class RunInfo(msgspec.Struct, omit_defaults=True):
     host: dict[str, Any] = {}
     population: dict[str, Any] = {}
     settings: dict[str, Any] = {}
+    for_drift: bool = False
 
 
 # -- reading and writing ---------------------------------------------------------------------

@@ -15,7 +15,6 @@ import os
 import sys
 import threading
 import urllib.request
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -25,9 +24,9 @@ from pymongo.errors import PyMongoError
 from pymongo.uri_parser import parse_uri
 
 from compose.docker.replica_set import direct
+from compose.kafka_lag import KafkaLag
 
 PORT, EVERY_S, ASK_S = 8000, 2.0, 2.0
-_LATEST = -1  # the protocol's word for a partition's end
 
 MONGO_UP = Gauge("feedstorm_mongo_up", "Answers as primary or secondary.", ["member"])
 MONGO_PRIMARY = Gauge("feedstorm_mongo_primary", "Says that it is primary.", ["member"])
@@ -35,17 +34,6 @@ PENDING = Gauge("feedstorm_oldest_pending_post_seconds", "How long a post waits 
 KAFKA_LAG = Gauge("feedstorm_kafka_lag", "Records that a group has not committed yet.", ["group", "topic"])
 LINK_FAULT = Gauge("feedstorm_link_fault", "Cut, or carries a toxic.", ["link"])
 FAILURES = Counter("feedstorm_exporter_failures", "Looks that failed.", ["what"])
-
-Offsets = Mapping[tuple[str, int], int]
-"""(topic, partition) -> offset."""
-
-
-def lag_by_topic(committed: Offsets, ends: Offsets) -> dict[str, int]:
-    """Records per topic that lie between what was committed and the end; never below nothing."""
-    lag: dict[str, int] = defaultdict(int)
-    for (topic, partition), offset in committed.items():
-        lag[topic] += max(0, ends.get((topic, partition), offset) - offset)
-    return dict(lag)
 
 
 def disturbed(proxies: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
@@ -84,24 +72,9 @@ def look_at_links(url: str) -> None:
             LINK_FAULT.labels(name).set(is_disturbed)
 
 
-def look_at_kafka(bootstrap: str) -> None:
-    """With a client made anew each time: a broker that was down must not leave a broken one behind."""
-    from kafka import KafkaAdminClient  # slow to load, and the rest can be had without it
-
-    milliseconds = round(ASK_S * 1000)
-    admin = KafkaAdminClient(
-        bootstrap_servers=bootstrap, bootstrap_timeout_ms=milliseconds, request_timeout_ms=milliseconds
-    )
-    try:
-        groups = [str(group["group_id"]) for group in admin.list_groups()]
-        for group, offsets in admin.list_group_offsets(groups).items() if groups else ():
-            committed = {at: held.offset for at, held in offsets.items() if held.offset >= 0}
-            latest = admin.list_partition_offsets(dict.fromkeys(committed, _LATEST)) if committed else {}
-            ends = {at: held.offset for at, held in latest.items()}
-            for topic, count in lag_by_topic(committed, ends).items():
-                KAFKA_LAG.labels(group, topic).set(count)
-    finally:
-        admin.close()
+def look_at_kafka(lag: KafkaLag) -> None:
+    for (group, topic), records in lag.read().items():
+        KAFKA_LAG.labels(group, topic).set(records)
 
 
 def again_and_again(what: str, look: Callable[[], None], ended: threading.Event) -> None:
@@ -117,11 +90,12 @@ def again_and_again(what: str, look: Callable[[], None], ended: threading.Event)
 def main() -> int:
     hosts = [f"{host}:{port}" for host, port in parse_uri(os.environ["FEED_MONGO_URI"])["nodelist"]]
     database = os.environ.get("FEED_MONGO_DATABASE", "feedstorm")
-    proxy, kafka = os.environ["FEEDSTORM_TOXIPROXY_URL"], os.environ["FEED_KAFKA_BOOTSTRAP"]
+    proxy = os.environ["FEEDSTORM_TOXIPROXY_URL"]
+    lag = KafkaLag(os.environ["FEED_KAFKA_BOOTSTRAP"], within_s=ASK_S)
     looks: dict[str, Callable[[], None]] = {
         "mongo": lambda: look_at_mongo(hosts, database),
         "links": lambda: look_at_links(proxy),
-        "kafka": lambda: look_at_kafka(kafka),
+        "kafka": lambda: look_at_kafka(lag),
     }
     ended = threading.Event()
     for what, look in looks.items():

@@ -148,12 +148,12 @@ def _short(url: str) -> str:
     return url.partition("?")[0]
 
 
-def gauge_total(urls: Iterable[str], names: Sequence[str]) -> float:
-    """The sum of these gauges over the `/metrics` of all workers. Raises ReadError."""
+def gauge_total(urls: Iterable[str], names: Sequence[str], within_s: float = TIMEOUT_S) -> float:
+    """The sum of these gauges over the `/metrics` of all workers, each asked `within_s`. Raises ReadError."""
     total = 0.0
     for url in urls:
         try:
-            text = _fetch(url, {}).decode()
+            text = _fetch(url, {}, within_s).decode()
         except (OSError, _RefusedError) as error:
             raise ReadError(f"could not read {url} ({error})") from error
         total += sum(_samples(text, names))
@@ -168,11 +168,11 @@ def _samples(text: str, names: Sequence[str]) -> Iterator[float]:
             yield float((rest.rpartition("}")[2] if rest else line.partition(" ")[2]).split()[0])
 
 
-def _fetch(url: str, headers: dict[str, str]) -> bytes:
+def _fetch(url: str, headers: dict[str, str], within_s: float = TIMEOUT_S) -> bytes:
     """The body of a 200 answer. Raises OSError, or _RefusedError for a 4xx."""
     request = urllib.request.Request(url, headers=headers)
     try:
-        with _OPENER.open(request, timeout=TIMEOUT_S) as response:
+        with _OPENER.open(request, timeout=within_s) as response:
             body: bytes = response.read()
             return body
     except urllib.error.HTTPError as error:

@@ -153,10 +153,9 @@ function drawGenerator() {
 
 function drawGauges() {
   const shades = ["p50", "p99", "shed", "unknown", "ok", "p90", "failed"];
-  for (const name of new Set(data.gauges.map((gauge) => gauge.name))) {
-    const lines = data.gauges.filter((gauge) => gauge.name === name);
-    draw(`gauge-${name}`, lines.map((its, i) => line(its.member, its.t, its.value, shades[i % shades.length])),
-      layout(name.replaceAll("_", " ")));
+  for (const gauge of data.gauges) {
+    const lines = gauge.lines.map((its, i) => line(its.member, its.t, its.value, shades[i % shades.length]));
+    draw(`gauge-${gauge.name}`, lines, layout(gauge.unit));
   }
 }
 

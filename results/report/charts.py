@@ -1,7 +1,9 @@
 """The data behind the charts of a report: series in bins, points, lanes and bands, ready to be drawn."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from math import ceil
+from statistics import median
 from typing import Final
 
 import msgspec
@@ -19,6 +21,18 @@ from results.measures import GROUPS, Window
 
 MOST_BINS: Final = 600
 """More points than this across do not show on a screen: longer runs get wider bins."""
+GAUGES: Final = {
+    "kafka_lag": ("Kafka lag: records that a group of readers has not committed yet", "records"),
+    "feed_outbox_pending": ("Owed: written, and not yet in every feed and counter", "marks"),
+    "feed_size_max": ("The longest of some feeds", "entries"),
+    "redis_used_mib": ("Memory, as Redis counts it", "MiB"),
+    "rss_mib": ("Memory", "MiB"),
+    "open_files": ("Open files", "files"),
+    "threads": ("Threads", "threads"),
+}
+"""Gauge -> the title and the unit of its chart, in the order of the page."""
+_HOLE_STEPS: Final = 2.5
+"""Looks that failed leave a hole: more than this many times the usual step between two points."""
 
 
 class Band(msgspec.Struct):
@@ -79,10 +93,18 @@ class GeneratorLines(msgspec.Struct):
 
 
 class GaugeLine(msgspec.Struct):
-    name: str
+    """One member's gauge. None: there was a hole, and no line is drawn across it."""
+
     member: str
     t: list[float] = []
-    value: list[float] = []
+    value: list[float | None] = []
+
+
+class GaugeChart(msgspec.Struct):
+    name: str
+    title: str
+    unit: str
+    lines: list[GaugeLine]
 
 
 class Charts(msgspec.Struct):
@@ -95,7 +117,7 @@ class Charts(msgspec.Struct):
     staleness: list[StalenessPoints]
     lanes: list[Lane]
     generator: GeneratorLines
-    gauges: list[GaugeLine]
+    gauges: list[GaugeChart]
 
 
 def charts_of(history: History, facts: Facts) -> Charts:
@@ -191,10 +213,25 @@ def _generator(history: History) -> GeneratorLines:
     return lines
 
 
-def _gauges(gauges: Iterable[Gauge]) -> list[GaugeLine]:
-    lines: dict[tuple[str, str], GaugeLine] = {}
+def _gauges(gauges: Iterable[Gauge]) -> list[GaugeChart]:
+    records: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for gauge in gauges:
-        line = lines.setdefault((gauge.name, gauge.member), GaugeLine(gauge.name, gauge.member))
-        line.t.append(round(gauge.t, 2))
-        line.value.append(gauge.value)
-    return list(lines.values())
+        records.setdefault(gauge.name, {}).setdefault(gauge.member, []).append((gauge.t, gauge.value))
+    ranks = {name: rank for rank, name in enumerate(GAUGES)}
+    return [
+        GaugeChart(name, *GAUGES.get(name, (name, name)), [_gauge_line(*each) for each in members.items()])
+        for name, members in sorted(records.items(), key=lambda record: ranks.get(record[0], len(ranks)))
+    ]
+
+
+def _gauge_line(member: str, points: Sequence[tuple[float, float]]) -> GaugeLine:
+    line = GaugeLine(member)
+    steps = [later - sooner for (sooner, _), (later, _) in pairwise(points)]
+    hole_s = _HOLE_STEPS * median(steps) if steps else 0.0
+    for (at, value), step in zip(points, [0.0, *steps], strict=True):
+        if step > hole_s:
+            line.t.append(round(at - step / 2, 2))
+            line.value.append(None)
+        line.t.append(round(at, 2))
+        line.value.append(value)
+    return line

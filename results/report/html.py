@@ -67,7 +67,7 @@ def html(verdict: Verdict, history: History) -> str:
         has_staleness=bool(charts.staleness),
         has_lanes=bool(charts.lanes),
         has_generator=bool(charts.generator.t),
-        gauges=list(dict.fromkeys(gauge.name for gauge in charts.gauges)),
+        gauges=charts.gauges,
         data=_json(charts),
         style=_part("style.css"),
         script=_part("charts.js"),

@@ -147,8 +147,16 @@ class KafkaSource:
             return 0.0
         try:
             ends = consumer.end_offsets(partitions, timeout_ms=1000)
+            # Tansu takes the beginning of the last batch for the end; what a fetch has told is right.
             return float(
-                sum(max(0, ends[one] - consumer.position(one, timeout_ms=1000)) for one in partitions)
+                sum(
+                    max(
+                        0,
+                        max(ends[one], consumer.highwater(one) or 0)
+                        - consumer.position(one, timeout_ms=1000),
+                    )
+                    for one in partitions
+                )
             )
         except (KafkaError, KeyError, TypeError):
             return float("nan")

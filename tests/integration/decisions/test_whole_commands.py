@@ -94,7 +94,7 @@ def test_a_soak_looks_for_drift(place: Place) -> None:
     verdict = place.record("*_soak/verdict.json")
     trends = {(drift["member"], drift["name"]): drift["trend"] for drift in verdict["drifts"]}
     assert {"api1", "store", "redis", "runner"} <= {member for member, _ in trends}
-    assert {"rss_mib", "open_files", "feed_backlog"} <= {name for _, name in trends}
+    assert {"rss_mib", "open_files", "kafka_lag"} <= {name for _, name in trends}
     assert verdict["faults"]
     assert "<h2>Drift</h2>" in (place.runs / "latest" / "report.html").read_text()
 

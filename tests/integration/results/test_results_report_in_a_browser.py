@@ -15,7 +15,13 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
-    *("--hide-scrollbars", "--virtual-time-budget=8000", "--enable-logging=stderr", "--dump-dom"),
+    *(
+        "--hide-scrollbars",
+        "--virtual-time-budget=8000",
+        "--allow-file-access-from-files",
+        "--enable-logging=stderr",
+        "--dump-dom",
+    ),
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")]
@@ -56,6 +62,28 @@ def test_charts_are_drawn_and_the_console_is_silent(
         assert 'data-drawn="yes"' in element[0]
         assert "svg-container" in element[0]
     assert body.count('class="main-svg"') >= 5
+
+
+PHONE = """<!doctype html><body><iframe src="{page}" width="400" height="900"></iframe><script>
+setTimeout(() => {{
+  const page = document.querySelector("iframe").contentDocument, root = page.documentElement;
+  const drawn = [...page.querySelectorAll(".main-svg")].map((chart) => chart.getBoundingClientRect().right);
+  document.title = `${{root.clientWidth}} ${{root.scrollWidth}} ${{Math.round(Math.max(...drawn))}}`;
+}}, 4000);
+</script>"""
+
+
+def test_on_a_phone_nothing_reaches_beyond_the_screen(page: Path, tmp_path: Path) -> None:
+    """In a frame: a window of headless Chromium is never narrower than 500 pixels."""
+    wrapper = tmp_path / "phone.html"
+    wrapper.write_text(PHONE.format(page=page.as_uri()))
+    document, console = opened(wrapper, tmp_path / "profile", "light", 600)
+    title = re.search("<title>(\\d+) (\\d+) (\\d+)</title>", document)
+    assert title is not None, document
+    width, content, chart = map(int, title.groups())
+    assert (console, width) == ([], 400)
+    assert content <= width
+    assert 0 < chart <= width
 
 
 def test_a_script_error_would_be_noticed(page: Path, tmp_path: Path) -> None:

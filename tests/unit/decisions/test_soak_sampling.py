@@ -9,21 +9,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from chaos.sampling import Reading, Sampler, owed
 from chaos.scene import Scene
+from chaos.soak.probes import process, runner
 from chaos.soak.progress import SoakPlainView, bar, share
-from chaos.soak.sampling import Reading, Sampler, _values, backlog, process, runner
 from chaos.soak.session import checkpoint
 from compose.waiting import wait_until
+from results.audit import ReadError
 from results.history import GAUGES, Clock, Gauge, read_rows
 from tests.unit.results.histories import SyntheticRun
-
-METRICS = """# HELP feed_backlog Records assigned and not yet applied.
-# TYPE feed_backlog gauge
-feed_backlog{kind="fanout"} 3.0
-feed_backlog{kind="likes"} 4.0
-feed_backlog_total 99.0
-feed_outbox_pending 2.0
-"""
 
 
 def gauges(directory: Path) -> list[Gauge]:
@@ -60,14 +54,16 @@ def test_a_process_is_measured_and_a_dead_one_is_not() -> None:
     assert list(process("gone", 2**22 + 1)) == []
 
 
-def test_metrics_are_summed_over_labels_and_names_are_whole() -> None:
-    assert sum(_values(METRICS, "feed_backlog")) == 7
-    assert list(_values(METRICS, "feed_outbox_pending")) == [2.0]
-    assert list(_values(METRICS, "feed")) == []
+def test_what_is_owed_is_told_by_the_workers_that_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def total(urls: list[str], names: list[str], within_s: float) -> float:
+        if urls == ["dead"]:
+            raise ReadError("refused")
+        assert names == ["feed_outbox_pending"]
+        return {"one": 3.0, "two": 4.0}[urls[0]]
 
-
-def test_a_worker_that_does_not_answer_has_no_backlog() -> None:
-    assert list(backlog([("worker", "http://127.0.0.1:1/metrics")])) == []
+    monkeypatch.setattr("chaos.sampling.gauge_total", total)
+    assert list(owed(["one", "dead", "two"])) == [("workers", "feed_outbox_pending", 7.0)]
+    assert list(owed(["dead"])) == []
 
 
 def test_a_checkpoint_reports_a_run_that_is_still_going_on(tmp_path: Path) -> None:

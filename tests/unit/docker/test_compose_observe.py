@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from compose.docker.exporter import disturbed, lag_by_topic
+from compose.docker.exporter import disturbed
 
 ROOT = Path(__file__).parents[3]
 OBSERVE = ROOT / "compose/observe"
@@ -66,12 +66,6 @@ def test_prometheus_asks_every_process_of_ours_at_the_port_that_it_listens_on() 
     services = yaml.safe_load((ROOT / "compose/docker-compose.yml").read_text())["services"]
     ours = {name for name in services if name.startswith(("api", "worker-", "exporter"))}
     assert targets == {f"{name}:8000" for name in ours}
-
-
-def test_lag_is_what_lies_between_committed_and_end_and_never_negative() -> None:
-    committed = {("likes", 0): 5, ("likes", 1): 7, ("posts", 0): 9, ("gone", 0): 4}
-    ends = {("likes", 0): 8, ("likes", 1): 7, ("posts", 0): 3}
-    assert lag_by_topic(committed, ends) == {"likes": 3, "posts": 0, "gone": 0}
 
 
 def test_a_link_is_disturbed_when_it_is_cut_or_carries_a_toxic() -> None:

@@ -29,8 +29,24 @@ class Consumer:
     def end_offsets(self, partitions: Sequence[str], timeout_ms: int) -> dict[str, int]:
         return dict.fromkeys(partitions, 0)
 
+    def highwater(self, _partition: str) -> int | None:
+        return None
+
     def position(self, _partition: str, timeout_ms: int) -> int:
         return 0
+
+
+class HalfRead(Consumer):
+    """Five records came in one batch and two of them were handled; the broker takes 1 for the end."""
+
+    def end_offsets(self, partitions: Sequence[str], timeout_ms: int) -> dict[str, int]:
+        return dict.fromkeys(partitions, 1)
+
+    def highwater(self, _partition: str) -> int | None:
+        return 5
+
+    def position(self, _partition: str, timeout_ms: int) -> int:
+        return 2
 
 
 async def _nothing(_values: Sequence[bytes]) -> None:
@@ -58,3 +74,8 @@ async def test_a_member_with_partitions_stays(monkeypatch: pytest.MonkeyPatch) -
     assert not consuming.done()
     await member.close()
     await consuming
+
+
+def test_the_rest_of_a_batch_is_backlog_whatever_the_broker_takes_for_the_end() -> None:
+    member = KafkaSource(Settings(), "posts", "fanout", batch=10)
+    assert member._measure(HalfRead(1)) == 3

@@ -177,11 +177,17 @@ def test_gauges_get_a_chart_each(run: SyntheticRun) -> None:
         Gauge(2, "api1", "rss_mib", 61),
         Gauge(1, "api2", "rss_mib", 5),
     ]
-    lines = charts_of(history, Facts.of(history)).gauges
-    assert [(line.name, line.member, line.value) for line in lines] == [
-        ("rss_mib", "api1", [60, 61]),
-        ("rss_mib", "api2", [5]),
-    ]
+    (chart,) = charts_of(history, Facts.of(history)).gauges
+    assert (chart.name, chart.title, chart.unit) == ("rss_mib", "Memory", "MiB")
+    assert [(line.member, line.value) for line in chart.lines] == [("api1", [60, 61]), ("api2", [5])]
+
+
+def test_no_line_is_drawn_over_the_time_when_a_gauge_could_not_be_read(run: SyntheticRun) -> None:
+    history = run.history()
+    history.gauges = [Gauge(t, "fanout", "kafka_lag", 0) for t in (1, 2, 3, 10, 11)]
+    (chart,) = charts_of(history, Facts.of(history)).gauges
+    assert chart.lines[0].t == [1, 2, 3, 6.5, 10, 11]
+    assert chart.lines[0].value == [0, 0, 0, None, 0, 0]
 
 
 def test_markdown_tables_have_as_many_cells_as_columns(run: SyntheticRun) -> None:
