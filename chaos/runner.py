@@ -50,12 +50,13 @@ _HURRIED_DRAIN_S = 4.0
 
 @dataclass(frozen=True)
 class Run:
-    """What is to be run, and where its record goes."""
+    """What is to be run, and where its record goes. `locust` are options beyond those of the drill."""
 
     drill: Drill
     seed: int
     directory: Path
     home: Path
+    locust: tuple[str, ...] = ()
 
 
 class _HopelessError(ChaosError):
@@ -93,9 +94,9 @@ class Runner:
         ending: Ending = "aborted"
         swarm: Swarm | None = None
         try:
-            endpoints = self._arsenal.stack.endpoints
-            command = command_line(self._drill, self._run.directory, endpoints.api, self._run.seed)
-            swarm = await Swarm.start(command, self._run.directory, self.clock.t0)
+            api, run = self._arsenal.stack.endpoints.api, self._run
+            command = command_line(run.drill, run.directory, api, run.seed, run.locust)
+            swarm = await Swarm.start(command, run.directory, self.clock.t0)
             with self._view.step("starting the swarm"):
                 self._began = await self._stop.guard(swarm.joined())
             with self._view.picture(f"{self._drill.drill} on the {self._arsenal.stack.kind} stack"):
@@ -158,6 +159,8 @@ class Runner:
         await self._until(phases.warmup)
         self._enter("baseline")
         await self._until(phases.fault_begins)
+        if length_of(self._drill, self._acts) <= phases.fault_begins:
+            return  # load alone: the baseline is what was asked for, and is judged
         self._refuse_broken_baseline()
         self._enter("fault")
         async with asyncio.TaskGroup() as acts:

@@ -23,9 +23,9 @@ _PARENT_ENV = "FEEDSTORM_PARENT"
 
 
 def command_line(
-    drill: Drill, directory: Path, hosts: Sequence[str], seed: int, *, processes: int = 1
+    drill: Drill, directory: Path, hosts: Sequence[str], seed: int, options: Sequence[str] = ()
 ) -> list[str]:
-    """How the load of a drill is started on these instances of the API."""
+    """How the load of a drill is started on these instances of the API. `options` are more of Locust's."""
     load = drill.load
     mix = ",".join(f"{user}:{weight}" for user, weight in load.mix.items())
     return [
@@ -34,12 +34,15 @@ def command_line(
         "--arrivals", f"{float(load.arrivals):g}", "--shape", load.shape, "--mix", mix,
         "--seed", str(seed), "--population", str(drill.population.settled(seed)),
         "--probes", ",".join(load.probes), "--drain", str(DRAIN_S),
-        *(_forked(processes) if processes > 1 else ()),
+        *options,
     ]  # fmt: skip
 
 
-def _forked(processes: int) -> list[str]:
-    """Locust's master and workers on this machine, on a port that no other swarm uses."""
+def forked(processes: int) -> list[str]:
+    """Locust's options for a master and so many workers on this machine, on a port that no other swarm uses;
+    none for a single process."""
+    if processes == 1:
+        return []
     (port,) = map(str, free_ports(1))
     master = ["--master-bind-host", LOOPBACK, "--master-bind-port", port, "--master-port", port]
     return ["--processes", str(processes), *master]

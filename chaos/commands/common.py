@@ -4,18 +4,20 @@ import asyncio
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 import msgspec
 from rich.console import Console
 
-from chaos.errors import CouldNotRunError
+from chaos.errors import CouldNotRunError, InterruptedRunError
 from chaos.live import View, view_for
+from chaos.session import Finished
 from chaos.stacks import KINDS, attach, default_home
 from chaos.stop import Stop, stop_on_signals
 from chaos.units import PerSecond, Seconds
 from compose.stack import Stack
+from results import summary
 
 Result = TypeVar("Result")
 Command = Callable[..., Any]
@@ -96,6 +98,17 @@ def run_until_stopped(work: Callable[[View, Stop], Coroutine[Any, Any, Result]])
             return await work(view, stop)
 
     return asyncio.run(main())
+
+
+def finish(finished: Finished, *, as_json: bool) -> NoReturn:
+    """Print the verdict and leave with its exit status. Raises InterruptedRunError after a signal."""
+    if as_json:
+        print_json(finished.verdict)
+    else:
+        output().print(summary.render(finished.verdict, finished.report))
+    if finished.ending == "interrupted":
+        raise InterruptedRunError(f"interrupted; what was recorded is in {finished.directory}")
+    sys.exit(finished.verdict.exit_code)
 
 
 def stack_that_is_up(home: Path) -> Stack:

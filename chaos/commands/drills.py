@@ -11,6 +11,7 @@ from rich.table import Table
 from chaos import catalogue, roles
 from chaos.commands.common import (
     DurationType,
+    finish,
     home_option,
     json_option,
     output,
@@ -20,7 +21,7 @@ from chaos.commands.common import (
     stack_option,
 )
 from chaos.drill import Drill
-from chaos.errors import CannotInjectError, InterruptedRunError, UsageError
+from chaos.errors import CannotInjectError, UsageError
 from chaos.live import View
 from chaos.session import Finished, Request, run_drill
 from chaos.stacks import arm, attach
@@ -28,7 +29,6 @@ from chaos.stop import Stop
 from chaos.timeline import Act, acts_of, lasting, length_of
 from chaos.units import Seconds
 from compose.stack import Stack
-from results import summary
 
 
 @click.command()
@@ -109,18 +109,7 @@ def drill(
     async def work(view: View, stop: Stop) -> Finished:
         return await run_drill(request, view, stop)
 
-    finished = run_until_stopped(work)
-    _print_verdict(finished, as_json=as_json)
-    if finished.ending == "interrupted":
-        raise InterruptedRunError(f"interrupted; what was recorded is in {finished.directory}")
-    sys.exit(finished.verdict.exit_code)
-
-
-def _print_verdict(finished: Finished, *, as_json: bool) -> None:
-    if as_json:
-        print_json(finished.verdict)
-        return
-    output().print(summary.render(finished.verdict, finished.report))
+    finish(run_until_stopped(work), as_json=as_json)
 
 
 def _lasting(found: Drill, length: Seconds) -> Drill:

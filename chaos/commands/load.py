@@ -3,7 +3,6 @@
 import asyncio
 import shlex
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -12,7 +11,9 @@ from chaos import rundir
 from chaos.commands.common import (
     DurationType,
     RateType,
+    finish,
     home_option,
+    json_option,
     run_until_stopped,
     runs_option,
     stack_that_is_up,
@@ -20,15 +21,18 @@ from chaos.commands.common import (
 from chaos.drill import Drill, Load, Phases, Population
 from chaos.errors import UsageError
 from chaos.live import View
-from chaos.scene import Gauge, Scene
+from chaos.runner import Run, Runner
 from chaos.seeding import seed_stack, seeded_population
+from chaos.session import Finished
+from chaos.stacks import arm
 from chaos.stop import Stop
-from chaos.swarm import Swarm, command_line
+from chaos.swarm import forked
 from chaos.units import PerSecond, Seconds, suggest
-from results import report
-from results.history import EVENTS, Clock, End, Event, Log, Phase
+from results import report, verdict
+from results.history import History
 
-_EVERY_S = 0.5
+TARGETS = ("all.error_rate < 5% in baseline", "feed.staleness.p99 < 5s in baseline")
+_WARM_UP_S = 5.0
 
 
 @click.command()
@@ -69,6 +73,7 @@ def seed(
 @click.command()
 @home_option
 @runs_option
+@json_option
 @click.option("--arrivals", type=RateType(), default="60/s", show_default=True)
 @click.option("--processes", type=click.IntRange(min=1), default=1, show_default=True, help="For high rates.")
 @click.option("--mix", default="", help="User classes by weight: feed_reader:80,viral_liker:10,...")
@@ -85,9 +90,12 @@ def swarm(
     shape: str,
     length: Seconds,
     number: int,
+    as_json: bool,
     locust_options: tuple[str, ...],
 ) -> None:
-    """Put load on the stack that is up, on the people that were seeded, without any fault.
+    """Put load on the stack that is up, on the people that were seeded, without any fault of its own.
+
+    Judged are errors (< 5 %) and feed staleness (< 5 s); exit status as for `drill`.
 
     What follows `--` goes to Locust: `feedstorm swarm -- --csv numbers --read-timeout 2`.
     """
@@ -96,44 +104,25 @@ def swarm(
     if people is None:
         raise UsageError("nobody is on this stack to put load on: run `feedstorm seed` first")
     load = Load(arrivals=arrivals, mix=_mix(mix) if mix else Load().mix, shape=shape)
+    warm_up = Seconds(min(_WARM_UP_S, length / 4))
     drill = Drill(
         drill="swarm",
         question="What does the stack do under this load?",
         load=load,
         population=people,
-        phases=Phases(warmup=Seconds(0), baseline=length),
+        phases=Phases(warm_up, baseline=Seconds(length - warm_up), recovery=Seconds(0)),
+        targets=list(TARGETS),
     )
 
-    async def work(view: View, stop: Stop) -> Path:
-        directory, clock = rundir.create(runs, "swarm"), Clock()
+    async def work(view: View, stop: Stop) -> Finished:
+        directory = rundir.create(runs, drill.drill)
         rundir.describe(directory, drill, stack, seed=number, command="feedstorm " + shlex.join(sys.argv[1:]))
-        log = Log[Event](directory / EVENTS)
-        command = [
-            *command_line(drill, directory, stack.endpoints.api, number, processes=processes),
-            *locust_options,
-        ]
-        running = await Swarm.start(command, directory, clock.t0)
-        try:
-            began = await stop.guard(running.joined())
-            log.append(Phase(began, "baseline"))
-            with view.picture(f"swarm on the {stack.kind} stack"):
-                await stop.guard(_show(directory, view, clock, began, length))
-        finally:
-            log.append(End(clock.now(), "interrupted" if stop.asked.is_set() else "done"))
-            await running.drain()
-        return directory
+        run = Run(drill, number, directory, home, (*forked(processes), *locust_options))
+        ending = await Runner(run, arm(stack, home), view, stop).run()
+        judged = await asyncio.to_thread(verdict.judge, History.load(directory), None)
+        return Finished(judged, ending, directory, report.write(directory).html)
 
-    directory = run_until_stopped(work)
-    click.echo(f"Report: {report.write(directory).html}")
-
-
-async def _show(directory: Path, view: View, clock: Clock, began: float, length: Seconds) -> None:
-    gauge, ends = Gauge(directory), time.monotonic() + length
-    while time.monotonic() < ends:
-        gauge.read()
-        scene = Scene(phase="baseline", elapsed_s=clock.now() - began, total_s=length)
-        view.show(gauge.measure(scene, clock.now()))
-        await asyncio.sleep(_EVERY_S)
+    finish(run_until_stopped(work), as_json=as_json)
 
 
 def _mix(text: str) -> dict[str, int]:

@@ -11,15 +11,13 @@ from rich.console import Console
 from chaos.commands.common import (
     DurationType,
     RateType,
+    finish,
     home_option,
     json_option,
-    output,
-    print_json,
     runs_option,
     stack_option,
 )
 from chaos.drill import Load, Population
-from chaos.errors import InterruptedRunError
 from chaos.seeding import seeded_population
 from chaos.session import Finished, Request
 from chaos.soak import progress
@@ -29,7 +27,6 @@ from chaos.stacks import attach
 from chaos.stop import stop_on_signals
 from chaos.timeline import acts_of, length_of
 from chaos.units import PerSecond, Seconds
-from results import summary
 
 _MOST_CHECKPOINTS = 20
 _LEAST_BETWEEN_S = 60.0
@@ -80,14 +77,7 @@ def soak(
         drill=drill, seed=seed, home=home, runs=runs, stack=stack,
         command="feedstorm " + shlex.join(sys.argv[1:]),
     )  # fmt: skip
-    finished = asyncio.run(_run(request, float(sample_every), float(length)))
-    if as_json:
-        print_json(finished.verdict)
-    else:
-        output().print(summary.render(finished.verdict, finished.report))
-    if finished.ending == "interrupted":
-        raise InterruptedRunError(f"interrupted; what was recorded is in {finished.directory}")
-    sys.exit(finished.verdict.exit_code)
+    finish(asyncio.run(_run(request, float(sample_every), float(length))), as_json=as_json)
 
 
 async def _run(request: Request, sample_every_s: float, length_s: float) -> Finished:

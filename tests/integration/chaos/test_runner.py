@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from chaos import catalogue, rundir
-from chaos.drill import Drill
+from chaos.drill import Drill, Phases
 from chaos.errors import CouldNotRunError
 from chaos.faults.pause import Pause
 from chaos.leases import LeaseBook
@@ -19,10 +19,23 @@ from chaos.live import PlainView
 from chaos.runner import Ending, Run, Runner
 from chaos.stacks import arm
 from chaos.stop import Stop
+from chaos.units import Seconds
 from compose.embedded.stack import EmbeddedStack
 from compose.stack import State
 from compose.waiting import wait_until
-from results.history import EVENTS, Abort, End, Event, Fault, MemberChange, Note, phases_of, read_rows
+from results.history import (
+    EVENTS,
+    GAUGES,
+    Abort,
+    End,
+    Event,
+    Fault,
+    Gauge,
+    MemberChange,
+    Note,
+    phases_of,
+    read_rows,
+)
 
 PHASES = "phases: {warmup: 1s, baseline: 4s, recovery: 2s}"
 REST = "targets: [feed.error_rate < 5% in fault]\nproof: [an op failed while redis was paused]"
@@ -121,6 +134,15 @@ async def test_an_abort_condition_heals_within_five_seconds_of_the_breach(hand: 
     aborted = next(event for event in ran.events if isinstance(event, Abort))
     assert ran.time_of("heal") - aborted.t < 5
     assert hand.is_intact()
+
+
+async def test_load_alone_ends_with_its_baseline_even_a_broken_one(hand: Hand) -> None:
+    load_alone = Drill("d", "?", phases=Phases(Seconds(1), Seconds(4), recovery=Seconds(0)))
+    ran = await hand.run(load_alone, "broken")
+    assert ran.ending == "done"
+    assert list(phases_of(ran.events)) == ["warmup", "baseline"]
+    watched = {gauge.name for gauge in read_rows(ran.directory / GAUGES, Gauge)}
+    assert watched <= {"kafka_lag", "feed_outbox_pending"}
 
 
 async def test_a_broken_baseline_ends_the_run_before_any_fault(hand: Hand) -> None:

@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
+from chaos.commands.load import TARGETS
 from compose.waiting import wait_until
+from results.history import GAUGES, Gauge, read_rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 VERDICTS = (0, 1, 3)
@@ -141,3 +143,22 @@ def test_runs_side_by_side(place: Place) -> None:
     assert list(costs) == ["push", "hybrid"]
     if all(costs.values()):  # a machine that is too busy gives no counts, and says so
         assert costs["push"]["per_celebrity_post"] > 2 * costs["hybrid"]["per_celebrity_post"]
+
+
+async def test_load_alone_gets_a_verdict_and_a_stop_leaves_a_report(place: Place) -> None:
+    for command in (("up",), ("seed", "--users", "200", "--celebrity-followers", "100")):
+        code, output = place.run(*command)
+        assert code == 0, output
+    code, output = place.run("swarm", "--for", "10s", "--arrivals", "10/s", "--json")
+    assert code in VERDICTS, output
+    verdict = place.record("*_swarm/verdict.json")
+    assert [target["target"] for target in verdict["targets"]] == list(TARGETS)
+    (run,) = place.runs.glob("*_swarm")
+    gauges = {(gauge.member, gauge.name) for gauge in read_rows(run / GAUGES, Gauge)}
+    assert {("fanout", "kafka_lag"), ("workers", "feed_outbox_pending")} <= gauges
+    process = place.start("swarm", "--for", "5m", "--arrivals", "10/s")
+    await wait_until(lambda: len(list(place.runs.glob("*_swarm/series.jsonl"))) > 1, "load", within_s=60)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in (place.runs / "latest" / "report.md").read_text()

@@ -98,7 +98,7 @@ def test_what_prints_a_table_prints_json_too(args: tuple[str, ...], tmp_path: Pa
 
 def tables() -> list[str]:
     """Commands that have something to show after they ran."""
-    silent = {"up", "use", "down", "seed", "swarm", "inject", "heal", "demo-graph", "completion"}
+    silent = {"up", "use", "down", "seed", "inject", "heal", "demo-graph", "completion"}
     return [name for name in cli.commands if name not in silent]
 
 
