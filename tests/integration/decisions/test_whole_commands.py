@@ -157,7 +157,12 @@ async def test_load_alone_gets_a_verdict_and_a_stop_leaves_a_report(place: Place
     gauges = {(gauge.member, gauge.name) for gauge in read_rows(run / GAUGES, Gauge)}
     assert {("fanout", "kafka_lag"), ("workers", "feed_outbox_pending")} <= gauges
     process = place.start("swarm", "--for", "5m", "--arrivals", "10/s")
-    await wait_until(lambda: len(list(place.runs.glob("*_swarm/series.jsonl"))) > 1, "load", within_s=60)
+
+    def began() -> bool:
+        records = [file.read_text() for file in place.runs.glob("*_swarm/events.jsonl")]
+        return len(records) == 2 and all('"warmup"' in record for record in records)
+
+    await wait_until(began, "the second load", within_s=60)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
