@@ -11,6 +11,7 @@ from chaos.faults import Evidence, Fault
 from chaos.healing import heal
 from chaos.leases import Grip, Lease, LeaseBook
 from chaos.targets import Arsenal, Target
+from compose.stack import Stack
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def inject(lease: Lease, on: str, arsenal: Arsenal, book: LeaseBook, rng: random
     with book.locked():
         targets = roles.resolve(roles.parse(on), arsenal, rng)
         fault = lease.make_fault()
-        _refuse_wrong_kind(fault, targets)
+        _refuse_wrong_kind(fault, targets, arsenal.stack)
         lease.grips = [Grip(target.name, fault.prepare(target, lease.id)) for target in targets]
         book.write(lease)
         error = _do(fault, lease, targets)
@@ -43,11 +44,16 @@ def inject(lease: Lease, on: str, arsenal: Arsenal, book: LeaseBook, rng: random
     return Injected(lease, fault, targets, time.monotonic())
 
 
-def _refuse_wrong_kind(fault: Fault, targets: tuple[Target, ...]) -> None:
+def _refuse_wrong_kind(fault: Fault, targets: tuple[Target, ...], stack: Stack) -> None:
     wrong = next((target for target in targets if (target.link is not None) != (fault.hits == "link")), None)
-    if wrong is not None:
-        kind = "link" if wrong.link is not None else "member"
-        raise CannotInjectError(f"{fault.name}: works on a {fault.hits}, and {wrong.name} is a {kind}")
+    if wrong is None:
+        return
+    if wrong.link is not None:
+        kind, instead = "link", [wrong.link.server]
+    else:
+        kind, instead = "member", [f"link:{link.name}" for link in stack.links if link.server == wrong.name]
+    hint = f"; take {' or '.join(instead)}" if instead else ""
+    raise CannotInjectError(f"{fault.name}: works on a {fault.hits}, and {wrong.name} is a {kind}{hint}")
 
 
 def _do(fault: Fault, lease: Lease, targets: tuple[Target, ...]) -> Exception | None:

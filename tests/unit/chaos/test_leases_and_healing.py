@@ -1,4 +1,5 @@
 import random
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -133,6 +134,21 @@ def test_a_stack_that_is_gone_has_no_faults_in_force(bench: Bench) -> None:
     injected = bench.put("kill", "redis")
     (healing,) = heal([injected.lease], None, bench.book)
     assert "gone" in healing.detail
+    assert bench.book.all() == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "role", "instead"),
+    [
+        ("cut", "redis", "redis is a member; take link:api->redis or link:worker->redis"),
+        ("kill", "link:app->mongo1", "app->mongo1 is a link; take mongo1"),
+    ],
+)
+def test_who_confuses_members_and_links_is_told_what_to_take(
+    bench: Bench, fault: str, role: str, instead: str
+) -> None:
+    with pytest.raises(CannotInjectError, match=re.escape(instead)):
+        bench.put(fault, role)
     assert bench.book.all() == []
 
 
