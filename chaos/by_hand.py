@@ -16,6 +16,8 @@ from chaos.live import View
 from chaos.stacks import arm
 from compose.stack import Stack
 
+_LOOK_EVERY_S = 0.5
+
 
 @dataclass(frozen=True)
 class Wish:
@@ -31,7 +33,7 @@ class Wish:
 async def hold(
     wish: Wish, stack: Stack, home: Path, view: View, meanwhile: Callable[[], Awaitable[None]]
 ) -> None:
-    """Inject, await `meanwhile`, heal: also when it raises or is cancelled.
+    """Inject, await `meanwhile` (less if somebody else heals it), heal: also when it raises or is cancelled.
 
     Raises:
         CannotInjectError: nothing is in force.
@@ -48,7 +50,7 @@ async def hold(
         evidence = await asyncio.to_thread(prove_bites, injected)
         bites = "bites" if evidence.seen else "has no effect"
         view.say(f"{name} on {', '.join(lease.targets)}: {bites} ({evidence.detail})")
-        await meanwhile()
+        await _while_in_force(meanwhile, lease, book)
     finally:
         await asyncio.wait({injecting})
         for healing in await asyncio.to_thread(heal, [lease], arsenal, book):
@@ -56,3 +58,15 @@ async def hold(
     if book.holds(lease):
         raise HealError("something is still broken; `feedstorm heal` can try again")
     reaper.dismiss(watcher)
+
+
+async def _while_in_force(meanwhile: Callable[[], Awaitable[None]], lease: Lease, book: LeaseBook) -> None:
+    held = asyncio.ensure_future(meanwhile())
+    try:
+        while not held.done() and book.holds(lease):
+            await asyncio.wait({held}, timeout=_LOOK_EVERY_S)
+    finally:
+        held.cancel()
+        await asyncio.wait({held})
+    if not held.cancelled():
+        held.result()

@@ -79,6 +79,19 @@ async def test_nothing_stays_broken_in_the_rest_of_the_matrix(
     await check(way, fault, services)
 
 
+async def test_a_fault_that_somebody_else_heals_is_over(services: EmbeddedStack) -> None:
+    with runner(services.home, "pause", raises=False) as process:
+        await asyncio.to_thread(wait_for_line, process, "in force")
+        healed = await asyncio.to_thread(
+            subprocess.run,
+            [sys.executable, "-m", "chaos.cli", "heal", "--home", str(services.home)],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert healed.returncode == 0, healed.stderr
+        assert await asyncio.to_thread(process.wait, 10) == 0
+    assert intact(services)
+
+
 async def check(way: str, fault: str, services: EmbeddedStack) -> None:
     await fill_redis(services)
     await services.wait_ready(within_s=20)
