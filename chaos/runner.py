@@ -75,9 +75,7 @@ class Runner:
         self._log = Log[Event](run.directory / EVENTS)
         self._gauge = Gauge(run.directory)
         self._watch = StackWatch(arsenal.stack, self.clock, self.record)
-        sampling = sampling or Sampling()
-        probes = sampling.probes(arsenal.stack)
-        self._sampler = Sampler(probes, run.directory, self.clock, sampling.every_s)
+        self._sampler = Sampler(sampling or Sampling(), arsenal.stack, run.directory, self.clock)
         rng = random.Random(f"{run.seed}/targets")
         self._performer = Performer(arsenal, run.home, run.directory, self.clock, rng, self.record)
         self._phase: PhaseName | None = None

@@ -6,6 +6,7 @@ are not counted until another batch follows.
 """
 
 import socket
+import threading
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
@@ -16,6 +17,7 @@ Offsets: TypeAlias = Mapping[TopicPartition, int]
 ByGroup: TypeAlias = dict[tuple[str, str], int]
 """(group, topic) -> records"""
 
+_BACKOFF_MS: Final = 500
 _LATEST: Final = -1
 """The protocol's word for a partition's end."""
 
@@ -32,18 +34,31 @@ def lag_by_topic(committed: Offsets, ends: Offsets) -> dict[str, int]:
 
 
 class KafkaLag:
-    """Asks one broker as often as wanted. Not for several threads at a time."""
+    """Asks one broker as often as wanted, and leaves nothing behind once it is closed."""
 
     def __init__(self, bootstrap: str, *, within_s: float) -> None:
         self._bootstrap, self._within_ms = bootstrap, round(within_s * 1000)
         self._admin: Any = None
+        self._using = threading.Lock()
         self._partitions: dict[str, list[TopicPartition]] = {}
 
     def read(self) -> ByGroup:
         """The lag of every group that has committed something.
 
-        Raises KafkaError or OSError if the broker does not answer.
+        Raises KafkaError or OSError if the broker does not answer: at once if it is dead; if it is frozen,
+        after the 10 s that kafka-python gives a new connection.
         """
+        with self._using:
+            return self._read()
+
+    def close(self) -> None:
+        """Waits for a read that is under way."""
+        with self._using:
+            if self._admin is not None:
+                self._admin.close()
+                self._admin = None
+
+    def _read(self) -> ByGroup:
         if self._admin is None:
             self._admin = self._connected()
         groups = [str(group["group_id"]) for group in self._admin.list_groups()]
@@ -54,11 +69,6 @@ class KafkaLag:
                 found[group, topic] = records
         return found
 
-    def close(self) -> None:
-        if self._admin is not None:
-            self._admin.close()
-            self._admin = None
-
     def _connected(self) -> Any:
         """A client, and only for a broker that listens: making one that fails leaves its thread and sockets
         behind (kafka-python 3.0.12). Once made, it finds its broker again after any outage."""
@@ -67,6 +77,7 @@ class KafkaLag:
         socket.create_connection((host, int(port)), timeout=within_s).close()
         return KafkaAdminClient(
             bootstrap_servers=self._bootstrap,
+            reconnect_backoff_max_ms=_BACKOFF_MS,
             bootstrap_timeout_ms=self._within_ms,
             request_timeout_ms=self._within_ms,
         )

@@ -3,6 +3,7 @@
 import os
 import random
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,9 +17,9 @@ _MIB: Final = 2**20
 _FEEDS: Final = 40
 
 
-def probes_for(stack: Stack, home: Path, seed: int) -> list[Probe]:
+def probes_for(stack: Stack, closing: ExitStack, home: Path, seed: int) -> list[Probe]:
     """What can be looked at on this stack. Processes only where they are this machine's own."""
-    probes = [*backlog(stack), redis_probe(stack.endpoints.redis_url, seed), runner]
+    probes = [*backlog(stack, closing), redis_probe(stack.endpoints.redis_url, seed), runner]
     if stack.kind == "embedded":
         probes.append(lambda: processes(home))
     return probes

@@ -18,7 +18,9 @@ async def run_soak(
 ) -> Finished:
     """Raises ChaosError or StackError if there is no run to judge."""
     home, seed = request.home, request.seed
-    sampling = Sampling(lambda stack: probes_for(stack, home, seed), sample_every_s, for_drift=True)
+    sampling = Sampling(
+        lambda stack, closing: probes_for(stack, closing, home, seed), sample_every_s, for_drift=True
+    )
     return await run_drill(
         replace(
             request, sampling=sampling, meanwhile=lambda directory: checkpoints(directory, checkpoint_every_s)

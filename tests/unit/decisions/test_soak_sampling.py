@@ -2,21 +2,25 @@
 
 import asyncio
 import os
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from chaos.sampling import Reading, Sampler, owed
+from chaos.sampling import Probe, Reading, Sampler, Sampling, owed
 from chaos.scene import Scene
 from chaos.soak.probes import process, runner
 from chaos.soak.progress import SoakPlainView, bar, share
 from chaos.soak.session import checkpoint
+from compose.stack import Stack
 from compose.waiting import wait_until
 from results.audit import ReadError
 from results.history import GAUGES, Clock, Gauge, read_rows
+from tests.unit.chaos.fakes import FakeStack
 from tests.unit.results.histories import SyntheticRun
 
 
@@ -35,11 +39,24 @@ def broken() -> Iterator[Reading]:
 
 
 async def test_the_watch_goes_on_whatever_a_probe_does(tmp_path: Path) -> None:
-    sampler = Sampler([broken, good], tmp_path, Clock(), every_s=0.01)
+    closed = threading.Event()
+    stuck = threading.Event()
+
+    def hangs() -> Iterator[Reading]:
+        stuck.wait(20)
+        yield "late", "rss_mib", 1.0
+
+    def probes(_stack: Stack, closing: ExitStack) -> list[Probe]:
+        closing.callback(closed.set)
+        return [broken, hangs, good]
+
+    sampler = Sampler(Sampling(probes, every_s=0.01), FakeStack(tmp_path), tmp_path, Clock())
     task = asyncio.create_task(sampler.run())
     await wait_until(lambda: len(gauges(tmp_path)) >= 3, "three looks", within_s=30)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+    stuck.set()
+    assert closed.is_set()
     found = gauges(tmp_path)
     assert {(gauge.member, gauge.name, gauge.value) for gauge in found} == {("api1", "rss_mib", 50.0)}
     assert [gauge.t for gauge in found] == sorted(gauge.t for gauge in found)
