@@ -68,17 +68,17 @@ def row_of(variant: str, directory: Path) -> Row:
 
 # -- the table -----------------------------------------------------------------------------------
 
-_COLUMNS: tuple[tuple[str, Callable[[Row], float | None], Callable[[float | None], str]], ...] = (
-    ("errors baseline", lambda row: row.error_rate.get("baseline"), percent),
-    ("errors fault", lambda row: row.error_rate.get("fault"), percent),
-    ("staleness p50", lambda row: row.staleness_p50_s, seconds),
-    ("p99 baseline", lambda row: row.staleness_p99_s.get("baseline"), seconds),
-    ("p99 fault", lambda row: row.staleness_p99_s.get("fault"), seconds),
-    ("feed p95", lambda row: row.feed_p95_s, seconds),
-    ("ops per read", lambda row: row.costs.per_read if row.costs else None, lambda v: _plain(v)),
-    ("ops per post", lambda row: row.costs.per_post if row.costs else None, lambda v: _plain(v)),
+_MEASURES: tuple[tuple[str, Callable[[Row], float | None], Callable[[float | None], str]], ...] = (
+    ("errors in baseline", lambda row: row.error_rate.get("baseline"), percent),
+    ("errors in fault", lambda row: row.error_rate.get("fault"), percent),
+    ("feed staleness p50 in baseline", lambda row: row.staleness_p50_s, seconds),
+    ("feed staleness p99 in baseline", lambda row: row.staleness_p99_s.get("baseline"), seconds),
+    ("feed staleness p99 in fault", lambda row: row.staleness_p99_s.get("fault"), seconds),
+    ("feed latency p95 in baseline", lambda row: row.feed_p95_s, seconds),
+    ("store ops per feed read", lambda row: row.costs.per_read if row.costs else None, lambda v: _plain(v)),
+    ("store ops per post", lambda row: row.costs.per_post if row.costs else None, lambda v: _plain(v)),
     (
-        "ops per celebrity post",
+        "store ops per post of a celebrity",
         lambda row: row.costs.per_celebrity_post if row.costs else None,
         lambda v: _plain(v),
     ),
@@ -86,15 +86,14 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], float | None], Callable[[float | None
 
 
 def cells(lineup: LineUp) -> Iterator[list[str]]:
-    """The table's rows as text: the heads, then a line for each variant (medians of its runs)."""
-    yield ["", "verdict", *(head for head, _, _ in _COLUMNS)]
-    for variant in dict.fromkeys(row.variant for row in lineup.rows):
-        rows = [row for row in lineup.rows if row.variant == variant]
-        line = [variant, _verdicts(rows)]
-        for _, value, told in _COLUMNS:
-            known = [found for found in map(value, rows) if found is not None]
-            line.append(told(median(known) if known else None))
-        yield line
+    """The table as text: the variants, then a line for each measure (medians of a variant's runs)."""
+    variants = dict.fromkeys(row.variant for row in lineup.rows)
+    runs = [[row for row in lineup.rows if row.variant == variant] for variant in variants]
+    yield ["", *variants]
+    yield ["verdict", *map(_verdicts, runs)]
+    for name, value, told in _MEASURES:
+        known = [[found for found in map(value, rows) if found is not None] for rows in runs]
+        yield [name, *(told(median(values) if values else None) for values in known)]
 
 
 def _verdicts(rows: Sequence[Row]) -> str:
@@ -111,7 +110,7 @@ def table(lineup: LineUp) -> Table:
     heads, *lines = cells(lineup)
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for index, head in enumerate(heads):
-        drawn.add_column(head, justify="left" if index < 2 else "right")
+        drawn.add_column(head, justify="right" if index else "left")
     for line in lines:
         drawn.add_row(*(Text(cell) for cell in line))
     return drawn
