@@ -45,7 +45,7 @@ class Request:
     """What was asked for on the command line.
 
     `meanwhile` goes on beside the run, with the run's directory, until its load has ended. `before_audit` is
-    for tests that tamper with the stores.
+    for tests that tamper with the stores; `after_audit` for what writes more than the ledger knows of.
     """
 
     drill: Drill
@@ -59,6 +59,7 @@ class Request:
     sampling: Sampling = field(default_factory=Sampling)
     meanwhile: Callable[[Path], Coroutine[Any, Any, None]] | None = None
     before_audit: Callable[[Stack, Path], None] = field(default=lambda stack, directory: None)
+    after_audit: Callable[[Stack, Path], None] = field(default=lambda stack, directory: None)
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,8 @@ async def _judge(
             findings = await _audit(request, stack, directory, ending, view, stop)
     if stop.asked.is_set():
         ending = "interrupted"
+    else:
+        await asyncio.to_thread(request.after_audit, stack, directory)
     judged = await asyncio.to_thread(verdict.judge, History.load(directory), findings)
     paths = await asyncio.to_thread(report.write, directory)
     return Finished(judged, ending, directory, paths.html)

@@ -82,7 +82,7 @@ async def _run_one(request: Request, variant: Variant, lineup: LineUp, view: Vie
         except Exception as error:  # a table with a hole is better than no table
             view.say(f"store operations could not be counted: {error}")
 
-    mine = replace(request, drill=variant.of(request.drill), before_audit=count)
+    mine = replace(request, drill=variant.of(request.drill), after_audit=count)
     finished = await run_drill(mine, view, stop)
     lineup.rows.append(row_of(variant.name, finished.directory))
     if finished.ending == "interrupted" and not stop.asked.is_set():

@@ -32,7 +32,7 @@ timeline: [{at: 12s, inject: kill, on: redis, for: 6s}]
 phases: {warmup: 4s, baseline: 8s, recovery: 8s}
 targets: [feed.error_rate < 50% in fault]
 proof: [an op failed while redis was down]
-invariants: [no_acknowledged_write_lost]
+invariants: [no_acknowledged_write_lost, no_write_applied_twice]
 """
 PLAN = """
 gameday: tiny
@@ -139,6 +139,11 @@ def test_runs_side_by_side(place: Place) -> None:
     code, output = place.run("drill", "short.yaml", "--strategies", "push,hybrid")
     assert code in VERDICTS, output
     rows = place.record("*_lineup_short/lineup.json")["rows"]
+    for run in [
+        row["run"] for row in rows
+    ]:  # what counting costs has written is nothing that was applied twice
+        findings = json.loads((place.runs / run / "verdict.json").read_text())["invariants"]
+        assert {each["invariant"]: each["ok"] for each in findings}["no_write_applied_twice"] is True
     costs = {row["variant"]: row["costs"] for row in rows}
     assert list(costs) == ["push", "hybrid"]
     if all(costs.values()):  # a machine that is too busy gives no counts, and says so
