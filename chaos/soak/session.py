@@ -1,16 +1,13 @@
 """A soak from beginning to end. What differs from a drill: what is looked at, and reports along the way."""
 
-import asyncio
 from dataclasses import replace
-from pathlib import Path
 
 from chaos.live import View
 from chaos.sampling import Sampling
 from chaos.session import Finished, Request, run_drill
+from chaos.soak.checkpoint import again_and_again
 from chaos.soak.probes import probes_for
 from chaos.stop import Stop
-from results import report, verdict
-from results.history import History
 
 
 async def run_soak(
@@ -23,21 +20,10 @@ async def run_soak(
     )
     return await run_drill(
         replace(
-            request, sampling=sampling, meanwhile=lambda directory: checkpoints(directory, checkpoint_every_s)
+            request,
+            sampling=sampling,
+            meanwhile=lambda directory: again_and_again(directory, checkpoint_every_s),
         ),
         view,
         stop,
     )
-
-
-async def checkpoints(directory: Path, every_s: float) -> None:
-    """Reports of what is there until now; whatever ends the soak, the last ones are not older than this."""
-    while True:
-        await asyncio.sleep(every_s)
-        await asyncio.to_thread(checkpoint, directory)
-
-
-def checkpoint(directory: Path) -> Path:
-    """Judge and report a run that is still going on, or was ended by force. Returns the report's path."""
-    verdict.judge(History.load(directory), None)
-    return report.write(directory).html

@@ -63,6 +63,7 @@ class MongoLink:
             maxConnecting=8,  # a burst on a cold pool must not queue behind two handshakes at a time
             heartbeatFrequencyMS=1000,
             maxPoolSize=64,
+            maxIdleTimeMS=30_000,  # what a storm has opened is closed after it
             tz_aware=True,
             event_listeners=list(listeners),
         )

@@ -8,14 +8,15 @@ from contextlib import ExitStack
 from io import StringIO
 from pathlib import Path
 
+import psutil
 import pytest
 from rich.console import Console
 
 from chaos.sampling import Probe, Reading, Sampler, Sampling, owed
 from chaos.scene import Scene
+from chaos.soak import checkpoint
 from chaos.soak.probes import process, runner
 from chaos.soak.progress import SoakPlainView, bar, share
-from chaos.soak.session import checkpoint
 from compose.stack import Stack
 from compose.waiting import wait_until
 from results.audit import ReadError
@@ -85,9 +86,19 @@ def test_what_is_owed_is_told_by_the_workers_that_answer(monkeypatch: pytest.Mon
 
 def test_a_checkpoint_reports_a_run_that_is_still_going_on(tmp_path: Path) -> None:
     SyntheticRun(tmp_path).phase(0, "warmup").phase(5, "baseline").ops("GET /feed", 0, 9).history()
-    page = checkpoint(tmp_path)
+    page = checkpoint.write(tmp_path)
     assert "the run has no end" in page.read_text()
     assert (tmp_path / "verdict.json").exists()
+
+
+async def test_checkpoints_are_written_by_another_process_until_they_are_not_wanted(tmp_path: Path) -> None:
+    SyntheticRun(tmp_path).phase(0, "warmup").phase(5, "baseline").ops("GET /feed", 0, 9).history()
+    task = asyncio.create_task(checkpoint.again_and_again(tmp_path, every_s=0.01))
+    await wait_until((tmp_path / "report.html").exists, "a report", within_s=60)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert task.cancelled()
+    assert not [child for child in psutil.Process().children() if "chaos.soak.checkpoint" in child.cmdline()]
 
 
 @pytest.mark.parametrize(
