@@ -22,7 +22,12 @@ class Seconds(float):
         return cls(float(match[1]) * _UNIT_S[match[2]])
 
     def __str__(self) -> str:
-        return f"{self * 1000:g}ms" if 0 < self < 1 else f"{float(self):g}s"
+        if 0 < self < 1:
+            return f"{self * 1000:g}ms"
+        unit = next(
+            (unit for unit in ("h", "m") if self >= 2 * _UNIT_S[unit] and self % _UNIT_S[unit] == 0), "s"
+        )
+        return f"{self / _UNIT_S[unit]:g}{unit}"
 
     __repr__ = __str__
 

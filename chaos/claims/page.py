@@ -75,7 +75,8 @@ def bars(measured: Measured) -> Any:
         dots = {"color": _GREY, "size": 5, "opacity": 0.6}
         labels = [samples.label] * len(samples.values)
         figure.add_scatter(x=labels, y=samples.values, mode="markers", marker=dots, hoverinfo="y")
-    figure.update_layout(showlegend=False, yaxis_title=measured.dear.unit, yaxis_rangemode="tozero")
+    figure.update_layout(showlegend=False, yaxis_rangemode="tozero")
+    _unit(figure, measured.dear.unit)
     return _titled(figure, measured.what)
 
 
@@ -84,8 +85,18 @@ def curves(chart: Chart) -> Any:
     for colour, line in zip(_COLOURS, chart.lines, strict=False):
         mode = "lines+markers" if len(line.x) < 20 else "lines"
         figure.add_scatter(x=line.x, y=line.y, name=line.label, mode=mode, line={"color": colour})
-    figure.update_layout(xaxis_title=chart.x, yaxis_title=chart.y, legend={"orientation": "h", "y": -0.3})
+    figure.update_layout(xaxis_title=chart.x, legend={"orientation": "h", "y": -0.3})
+    _unit(figure, chart.y)
     return _titled(figure, chart.title)
+
+
+def _unit(figure: Any, said: str) -> None:
+    """Few seconds are ms or µs on the axis, and `seconds (median)` leaves `median` as its title."""
+    unit, _, rest = said.partition(" ")
+    if unit in ("s", "seconds"):
+        figure.update_yaxes(tickformat="~s", ticksuffix="s", title_text=rest.strip("()"))
+    else:
+        figure.update_yaxes(title_text=said)
 
 
 def _titled(figure: Any, title: str) -> Any:

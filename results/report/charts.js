@@ -31,8 +31,8 @@ function layout(yTitle, more = {}) {
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: "system-ui, sans-serif", size: 13, color: colour("text") },
-    margin: { l: narrow() ? 44 : 64, r: 12, t: 24, b: 40 },
-    height: narrow() ? 300 : 320,
+    margin: { l: narrow() ? 44 : 64, r: 12, t: narrow() ? 24 : 46, b: 40 },
+    height: narrow() ? 300 : 342,
     hovermode: "x unified",
     hoverlabel: { bgcolor: colour("card"), bordercolor: colour("grid"), font: { color: colour("text") } },
     legend: { orientation: "h", y: -0.22, x: 0, font: { size: 12 } },
@@ -132,7 +132,7 @@ function drawLanes() {
   }
   draw("lanes", traces, layout("", {
     yaxis: { autorange: "reversed", type: "category", title: { text: "" } },
-    layout: { barmode: "overlay", hovermode: "closest", height: 76 + 34 * data.lanes.length },
+    layout: { barmode: "overlay", hovermode: "closest", height: (narrow() ? 76 : 98) + 34 * data.lanes.length },
   }));
 }
 

@@ -13,6 +13,14 @@ def test_a_duration_is_spelled_with_its_unit(text: str, seconds: float) -> None:
     assert Seconds.parse(text) == pytest.approx(seconds)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.25, "250ms"), (60, "60s"), (90, "90s"), (120, "2m"), (360, "6m"), (3600, "60m"), (7200, "2h")],
+)
+def test_long_durations_are_told_in_minutes_and_hours(seconds: float, text: str) -> None:
+    assert str(Seconds(seconds)) == text
+
+
 @pytest.mark.parametrize("text", ["20", "20 seconds", "s", "-1s", "1e3s", "", "20S", None, 20])
 def test_anything_else_is_not_a_duration_and_the_message_shows_how(text: object) -> None:
     with pytest.raises(ValueError, match="write it like 20s"):

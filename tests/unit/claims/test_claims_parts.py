@@ -12,6 +12,7 @@ from chaos.claims import catalogue
 from chaos.claims.array_wall import WALL_BYTES, array_bytes, followers_that_fit
 from chaos.claims.evidence import (
     CannotShowError,
+    Chart,
     Claim,
     Evidence,
     Finding,
@@ -21,7 +22,7 @@ from chaos.claims.evidence import (
     Samples,
 )
 from chaos.claims.ground import Ground
-from chaos.claims.page import page
+from chaos.claims.page import curves, page
 from chaos.claims.record import Trial, read
 from chaos.claims.relay import relay_to
 from chaos.claims.timing import take_turns
@@ -177,3 +178,10 @@ def test_directories_beside_the_runs_never_collide(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(CouldNotRunError, match="choose another with --runs"):
         rundir.create_beside(tmp_path / "file", "claims")
+
+
+def test_short_times_are_told_in_milliseconds_on_the_axis() -> None:
+    (axis,) = (curves(Chart("t", "followers", "seconds (median)", [])).layout.yaxis,)
+    assert (axis.ticksuffix, axis.tickformat, axis.title.text) == ("s", "~s", "median")
+    other = curves(Chart("t", "seconds", "events", [])).layout.yaxis
+    assert (other.ticksuffix, other.title.text) == (None, "events")
