@@ -1,6 +1,7 @@
 """Help for people who mistype: the nearest known word, and numbers as people read them."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from difflib import get_close_matches
 
 
@@ -44,3 +45,8 @@ def listed(items: Iterable[object], most: int = 5) -> str:
     names = [str(item) for item in items]
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def date(moment: str) -> str:
+    """`"2026-11-30 12:00:00 UTC"`, of a moment in ISO 8601."""
+    return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

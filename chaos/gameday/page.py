@@ -10,6 +10,7 @@ import jinja2
 from chaos.gameday.day import Day, Remark, Stop
 from results.history import write_atomically
 from results.report.write import HTML, MARKDOWN
+from results.words import date
 
 TONES: Final = {"pass": "good", "fail": "bad"}
 TITLES: Final = {
@@ -25,7 +26,9 @@ TITLES: Final = {
 def write(day: Day, directory: Path) -> Path:
     """Both, atomically; the path of the page."""
     write_atomically(directory / MARKDOWN, markdown(day))
-    write_atomically(directory / HTML, _template().render(day=day, titles=TITLES, tones=TONES, said=said))
+    write_atomically(
+        directory / HTML, _template().render(day=day, titles=TITLES, tones=TONES, said=said, date=date)
+    )
     return directory / HTML
 
 
@@ -40,7 +43,7 @@ def markdown(day: Day) -> str:
 
 def _lines(day: Day) -> Iterator[str]:
     yield f"# {day.title}"
-    until = f"{day.began_at} to {day.ended_at or '...'}"
+    until = f"{date(day.began_at)} to {date(day.ended_at) if day.ended_at else '...'}"
     yield f"\n{until}, on the {day.stack} stack ({day.ending or 'going on'})\n"
     yield day.briefing.strip()
     yield "\n## Follow-ups\n"

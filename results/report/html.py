@@ -1,7 +1,6 @@
 """`report.html`: one file that needs nothing else, with Plotly inside and a policy that forbids requests."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Final, NamedTuple
@@ -19,7 +18,7 @@ from results.summary import mark, observed
 from results.targets import Target, TargetResult, observe, parse_target
 from results.urls import shown
 from results.verdict import Verdict
-from results.words import number, percent, plural, seconds
+from results.words import date, number, percent, plural, seconds
 
 OPEN_LATENCY: Final = "from the intended start"
 CLOSED_LATENCY: Final = "from the actual send (closed loop)"
@@ -82,11 +81,6 @@ def tone(ok: bool | None) -> str:
 
 def clock(t: float | None) -> str:
     return "-" if t is None else f"{t:.1f} s"
-
-
-def date(started_at: str) -> str:
-    """`"2026-11-30 12:00:00 UTC"`"""
-    return datetime.fromisoformat(started_at).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 @cache
