@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from compose.stack import Component, Stack
+from compose.stack import Stack, worker_metrics
 from results.audit import ReadError
 from results.audit.api_reader import gauge_total
 from results.history import GAUGES, Clock, Gauge, Log
@@ -30,11 +30,7 @@ _OUR_GROUPS = "feedstorm."
 
 def backlog(stack: Stack, closing: ExitStack) -> list[Probe]:
     """What is accepted and not done yet: how far readers of Kafka are behind, and what posts are owed."""
-    workers = [
-        f"http://{member.address}/metrics"
-        for member in stack.members
-        if member.component is Component.WORKER and member.address
-    ]
+    workers = worker_metrics(stack.members)
     return [kafka_lag(stack.endpoints.kafka_bootstrap, closing), lambda: owed(workers)]
 
 

@@ -26,7 +26,7 @@ from chaos.stacks import arm, attach, create
 from chaos.stop import Stop, in_daemon_thread
 from chaos.targets import Arsenal
 from chaos.timeline import acts_of
-from compose.stack import Component, Stack, StackError, StackOptions, WritesLogs
+from compose.stack import Stack, StackError, StackOptions, WritesLogs, worker_metrics
 from compose.waiting import NeverHappenedError
 from results import audit, report, verdict
 from results.audit import AuditReport
@@ -147,14 +147,13 @@ async def _audit(
 
 def audit_run(directory: Path, stack: Stack, invariants: tuple[str, ...] = ()) -> AuditReport:
     """Hold the run's ledger against what the stack's stores hold now. Blocking."""
-    workers = [member for member in stack.members if member.component == Component.WORKER and member.address]
     return audit.run(
         directory,
         mongo_uri=stack.endpoints.mongo_uri,
         mongo_database=stack.endpoints.mongo_database,
         redis_url=stack.endpoints.redis_url,
         api=stack.endpoints.api,
-        worker_metrics=[f"http://{member.address}/metrics" for member in workers],
+        worker_metrics=worker_metrics(stack.members),
         invariants=invariants,
         settle_within_s=_CATCH_UP_WITHIN_S,
     )

@@ -4,6 +4,7 @@ Two stacks implement this interface: `compose.embedded` (local processes, the de
 `compose.docker_stack` (a docker compose project). Drills, seeding and audits know only this file.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -99,6 +100,15 @@ class StackOptions:
     app_module: str = "reference_app"
     services_only: bool = False
     through_proxy: bool = True
+
+
+def worker_metrics(members: Iterable[Member]) -> list[str]:
+    """The `/metrics` of every worker among these members that an observer can reach."""
+    return [
+        f"http://{member.address}/metrics"
+        for member in members
+        if member.component is Component.WORKER and member.address
+    ]
 
 
 class MemberControl(Protocol):

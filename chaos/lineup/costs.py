@@ -17,7 +17,7 @@ import msgspec
 from pymongo import MongoClient
 from redis import Redis
 
-from compose.stack import Component, Stack
+from compose.stack import Stack, worker_metrics
 from results.audit.quiet import wait_quiet
 from results.history import write_atomically
 
@@ -84,11 +84,7 @@ def read(directory: Path) -> Costs | None:
 
 
 def _measure(stack: Stack, counters: Counters, seed: int) -> Costs:
-    metrics = [
-        f"http://{member.address}/metrics"
-        for member in stack.members
-        if member.component is Component.WORKER and member.address
-    ]
+    metrics = worker_metrics(stack.members)
     api, rng = stack.endpoints.api[0], random.Random(f"{seed}/costs")
     normal, celebrities = _authors(counters)
     authors = rng.sample(normal, min(_POSTS, len(normal)))

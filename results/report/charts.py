@@ -21,7 +21,7 @@ from results.measures import GROUPS, Window
 
 MOST_BINS: Final = 600
 """More points than this across do not show on a screen: longer runs get wider bins."""
-GAUGES: Final = {
+GAUGE_TITLES: Final = {
     "kafka_lag": ("Kafka lag: records that a group of readers has not committed yet", "records"),
     "feed_outbox_pending": ("Owed: written, and not yet in every feed and counter", "marks"),
     "feed_size_max": ("The longest of some feeds", "entries"),
@@ -217,9 +217,11 @@ def _gauges(gauges: Iterable[Gauge]) -> list[GaugeChart]:
     records: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for gauge in gauges:
         records.setdefault(gauge.name, {}).setdefault(gauge.member, []).append((gauge.t, gauge.value))
-    ranks = {name: rank for rank, name in enumerate(GAUGES)}
+    ranks = {name: rank for rank, name in enumerate(GAUGE_TITLES)}
     return [
-        GaugeChart(name, *GAUGES.get(name, (name, name)), [_gauge_line(*each) for each in members.items()])
+        GaugeChart(
+            name, *GAUGE_TITLES.get(name, (name, name)), [_gauge_line(*each) for each in members.items()]
+        )
         for name, members in sorted(records.items(), key=lambda record: ranks.get(record[0], len(ranks)))
     ]
 

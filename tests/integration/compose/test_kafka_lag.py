@@ -46,9 +46,7 @@ async def test_lag_lies_between_committed_and_end_and_is_never_negative() -> Non
 
 def append(bootstrap: str, partition: int, count: int) -> None:
     producer = KafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=False)
-    for number in range(
-        count
-    ):  # one by one: Tansu tells a partition's end by the beginning of its last batch
+    for number in range(count):  # one by one: Tansu takes the beginning of the last batch for the end
         producer.send(TOPIC, b"%d" % number, partition=partition).get(timeout=10)
     producer.close(timeout=5)
 

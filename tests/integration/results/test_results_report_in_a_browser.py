@@ -15,13 +15,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
-    *(
-        "--hide-scrollbars",
-        "--virtual-time-budget=8000",
-        "--allow-file-access-from-files",
-        "--enable-logging=stderr",
-        "--dump-dom",
-    ),
+    *("--hide-scrollbars", "--virtual-time-budget=8000", "--enable-logging=stderr", "--dump-dom"),
+    "--allow-file-access-from-files",
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")]

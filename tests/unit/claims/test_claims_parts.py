@@ -181,7 +181,7 @@ def test_directories_beside_the_runs_never_collide(tmp_path: Path) -> None:
 
 
 def test_short_times_are_told_in_milliseconds_on_the_axis() -> None:
-    (axis,) = (curves(Chart("t", "followers", "seconds (median)", [])).layout.yaxis,)
+    axis = curves(Chart("t", "followers", "seconds (median)", [])).layout.yaxis
     assert (axis.ticksuffix, axis.tickformat, axis.title.text) == ("s", "~s", "median")
     other = curves(Chart("t", "seconds", "events", [])).layout.yaxis
     assert (other.ticksuffix, other.title.text) == (None, "events")
