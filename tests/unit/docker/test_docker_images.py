@@ -25,6 +25,66 @@ INDIRECT = {
 BY_PYMONGO = {"bson", "gridfs"}
 
 
+PROGRAMS = {
+    "app": (
+        "reference_app.__main__",
+        "compose.docker.init",
+        "compose.docker.shards",
+        "compose.docker.exporter",
+    ),
+    "swarm": ("loadtests.locustfile",),
+}
+"""What the containers run."""
+
+
+def stages() -> dict[str, str]:
+    """The two final stages of the Dockerfile."""
+    parts = re.split(r"^FROM ", (ROOT / "compose/Dockerfile").read_text(), flags=re.MULTILINE)[1:]
+    return {match[1]: part for part in parts if (match := re.match(r"\S+ AS (app|swarm)\b", part))}
+
+
+def copied(stage: str) -> set[Path]:
+    """The files of the repository that a stage holds."""
+    named = [
+        ROOT / name
+        for line in re.findall(r"^COPY (?!--from)(.+)$", stage, re.MULTILINE)
+        for name in line.split()[:-1]
+    ]
+    return {file for path in named for file in ([path] if path.is_file() else path.rglob("*"))}
+
+
+def file_of(module: str) -> Path | None:
+    """Where a module of ours is."""
+    path = ROOT.joinpath(*module.split("."))
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+def ours_imported_by(file: Path) -> set[Path]:
+    """The files of ours that a file imports, packages on the way included."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    wanted = [name for name in names if name.partition(".")[0] in OURS]
+    whole = {
+        ".".join(parts[: end + 1]) for parts in (n.split(".") for n in wanted) for end in range(len(parts))
+    }
+    return {found for name in whole if (found := file_of(name))}
+
+
+@pytest.mark.parametrize("image", sorted(PROGRAMS))
+def test_every_file_that_a_program_imports_is_in_its_image(image: str) -> None:
+    needed, new = set[Path](), {file for program in PROGRAMS[image] if (file := file_of(program))}
+    assert len(new) == len(PROGRAMS[image])
+    while new:
+        needed |= new
+        new = {each for file in new for each in ours_imported_by(file)} - needed
+    missing = needed - copied(stages()[image])
+    assert not missing, f"compose/Dockerfile copies no {sorted(str(each) for each in missing)}"
+
+
 def imported(folder: Path) -> set[str]:
     """The top-level names of every module that the folder's files import, anywhere in them."""
     found: set[str] = set()
@@ -64,8 +124,7 @@ def test_a_need_that_the_project_does_not_list_is_an_error(tmp_path: Path) -> No
 
 
 def test_the_app_runs_as_a_user_of_its_own_and_is_health_checked() -> None:
-    stages = re.split(r"^FROM ", (ROOT / "compose/Dockerfile").read_text(), flags=re.MULTILINE)[1:]
-    final = {match[1]: stage for stage in stages if (match := re.match(r"\S+ AS (app|swarm)\b", stage))}
+    final = stages()
     assert set(final) == {"app", "swarm"}
     assert all(re.search(r"^USER [1-9]\d*$", stage, re.MULTILINE) for stage in final.values())
     assert "HEALTHCHECK" in final["app"]
