@@ -10,6 +10,7 @@ from chaos.errors import CannotInjectError
 from compose.stack import Component, Member
 
 _TIMEOUT_S = 3.0
+_CATCH_UP_S = 2  # how long a primary may wait for a secondary before it steps down
 _NOBODY = ("127.0.0.1", 9)  # the discard port: a master that a replica never finds
 _PROBE_KEY = "feedstorm:probe"
 
@@ -22,8 +23,16 @@ def address_of(member: Member, component: Component) -> str:
 
 
 def step_down(address: str, for_s: float) -> None:
-    """The member gives up being primary and does not stand for election for `for_s` seconds."""
+    """The member hands over to another one, and does not stand for election for `for_s` seconds.
+
+    Not forced: a forced one hands over to nobody, and real members then wait a whole election time-out, as if
+    the primary had died. The price is that it needs a secondary that has caught up.
+
+    Raises:
+        CannotInjectError: it refused, for want of such a secondary for example.
+    """
     milliseconds = int(_TIMEOUT_S * 1000)
+    stays_down = max(1, int(for_s))
     try:
         with pymongo.MongoClient[dict[str, object]](
             f"mongodb://{address}/",
@@ -32,7 +41,9 @@ def step_down(address: str, for_s: float) -> None:
             connectTimeoutMS=milliseconds,
             socketTimeoutMS=milliseconds,
         ) as client:
-            client.admin.command("replSetStepDown", max(1, int(for_s)), force=True)
+            client.admin.command(
+                "replSetStepDown", stays_down, secondaryCatchUpPeriodSecs=min(_CATCH_UP_S, stays_down)
+            )
     except pymongo.errors.AutoReconnect:
         pass  # a primary that steps down may close its connections before it answers
     except pymongo.errors.PyMongoError as error:

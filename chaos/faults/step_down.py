@@ -8,7 +8,7 @@ from chaos.units import Seconds
 
 
 class StepDown(Fault, frozen=True):
-    """Writes are refused with "not primary" until another member is elected; nobody's process dies."""
+    """The primary hands over, as in maintenance: writes are refused for a moment, and no process dies."""
 
     name = "step-down"
     hits = "member"
