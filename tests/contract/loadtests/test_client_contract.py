@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from compose.embedded.ports import free_ports
 from loadtests.http.client import HttpClient, template_of
 from loadtests.http.pool import HostError, Pool
 from loadtests.http.response import CaughtResponse, Response
@@ -23,11 +24,11 @@ Script = Callable[[socket.socket, bytes], None]
 class Server:
     """Runs `script` for each request that arrives; counts connections and requests."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.script: Script = lambda sock, request: sock.sendall(answer(b'{"a":1}'))
         self.requests: list[bytes] = []
         self.connections = 0
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self._address = self._listener.getsockname()
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -217,6 +218,52 @@ def test_the_next_instance_is_tried_before_anything_is_sent(
     assert all(response.ok for response in responses)
     assert sorted(response.failover for response in responses) == ["", "", *["connection refused"] * 2]
     assert len(server.requests) == 4
+
+
+def test_an_instance_that_came_back_gets_requests_once_it_answers(
+    server: Server, client_of: Callable[[str], HttpClient]
+) -> None:
+    """As behind a published container port, which resets connections before the program listens."""
+    (port,) = free_ports(1)
+    client = client_of(f"http://127.0.0.1:{port},{server.url}")
+    client.post("/a", json={})
+    client.post("/a", json={})
+    back = Server(port)
+    back.script = lambda sock, request: sock.close()
+    _post_until(client, lambda: len(back.requests) >= 2)
+    assert all(request.startswith(b"GET /healthz ") for request in back.requests)
+    back.script = lambda sock, request: sock.sendall(answer(b"{}"))
+    _post_until(client, lambda: back.requests[-1].startswith(b"POST /a "))
+    back.close()
+
+
+def _post_until(client: HttpClient, reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not reached():
+        assert client.post("/a", json={}).ok
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_lone_instance_is_tried_whatever_its_trouble(client_of: Callable[[str], HttpClient]) -> None:
+    (port,) = free_ports(1)
+    client = client_of(f"http://127.0.0.1:{port}")
+    assert client.post("/a", json={}).verdict.why == "connection refused"
+    back = Server(port)
+    assert client.post("/a", json={}).ok
+    assert [request.split(b" ", 2)[1] for request in back.requests] == [b"/a"]
+    back.close()
+
+
+def test_without_any_good_instance_those_in_trouble_are_tried(
+    client_of: Callable[[str], HttpClient],
+) -> None:
+    one, other = free_ports(2)
+    client = client_of(f"http://127.0.0.1:{one},http://127.0.0.1:{other}")
+    assert {client.post("/a", json={}).verdict.why for _ in range(4)} == {"connection refused"}
+    back = Server(other)
+    assert client.post("/a", json={}).ok
+    back.close()
 
 
 def test_instances_take_turns(server: Server, client_of: Callable[[str], HttpClient]) -> None:
