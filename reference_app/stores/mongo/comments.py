@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from pymongo import UpdateOne
 from pymongo.asynchronous.client_session import AsyncClientSession
-from pymongo.errors import DuplicateKeyError
 
 from reference_app.domain.cursors import Position
 from reference_app.domain.model import Comment, Media, MediaStatus
@@ -29,13 +28,8 @@ class MongoComments:
         self._near = link.primary_preferred["comments"]
 
     async def add(self, comment: Comment) -> Comment:
-        try:
-            await self._link.write(self._comments.insert_one(comment_document(comment)))
-        except DuplicateKeyError:
-            mine = {"_id": comment.id, "postId": comment.post_id}
-            found = await self._link.read(self._comments.find_one(mine))
-            return comment_of(found) if found else comment
-        return comment
+        found = await self._link.insert(self._comments, comment_document(comment), key=("_id", "postId"))
+        return comment_of(found) if found else comment
 
     async def page(self, post_id: str, *, after: Position | None, limit: int) -> list[Comment]:
         query: Document = {"postId": post_id}
@@ -78,11 +72,8 @@ class MongoMedia:
         self._near = link.primary_preferred["media"]
 
     async def add(self, media: Media) -> Media:
-        try:
-            await self._link.write(self._media.insert_one(media_document(media)))
-        except DuplicateKeyError:
-            return await self.get(media.id) or media
-        return media
+        found = await self._link.insert(self._media, media_document(media))
+        return media_of(found) if found else media
 
     async def get(self, media_id: str) -> Media | None:
         found = await self._link.read(self._near.find_one({"_id": media_id}))

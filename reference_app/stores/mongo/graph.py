@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
-from pymongo import UpdateOne
+from pymongo import ReturnDocument, UpdateOne
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import DuplicateKeyError
 
@@ -44,11 +44,8 @@ class MongoGraph:
         return self._link.primary()
 
     async def add_user(self, user: User) -> User:
-        try:
-            await self._link.write(self._users.insert_one(user_document(user)))
-        except DuplicateKeyError:
-            return (await self.users([user.id]))[0]
-        return user
+        found = await self._link.insert(self._users, user_document(user))
+        return user_of(found) if found else user
 
     async def users(self, ids: Sequence[str]) -> list[User]:
         found = await self._link.read(self._near_users.find({"_id": {"$in": list(ids)}}).to_list())
@@ -59,7 +56,8 @@ class MongoGraph:
         self, follower: str, followee: str, *, active: bool, now_ms: int
     ) -> Relation | None:
         """The filter lets a change through and nothing else. A first following is an upsert: if the
-        relationship is active already, the filter misses it, and the insert finds its `_id` taken."""
+        relationship is active already, the filter misses it, and the insert finds its `_id` taken. One
+        command changes it and says how it is now: a second one might fail, after the change was made."""
         key, now = pair_id(follower, followee), utc(now_ms)
         change: Document = {
             "$set": {"status": status(active), "updatedAt": now, "feedOwed": True, "countOwed": True},
@@ -69,13 +67,13 @@ class MongoGraph:
             change["$set"]["createdAt"] = now
             change["$setOnInsert"] = {"followeeId": followee, "counted": False}
         here = {"_id": key, "followerId": follower, "status": status(not active)}
+        changing = self._follows.find_one_and_update(
+            here, change, upsert=active, return_document=ReturnDocument.AFTER
+        )
         try:
-            result = await self._link.write(self._follows.update_one(here, change, upsert=active))
+            found = await self._link.write(changing)
         except DuplicateKeyError:
             return None
-        if result.modified_count == 0 and result.upserted_id is None:
-            return None
-        found = await self._link.read(self._follows.find_one({"_id": key, "followerId": follower}))
         return relation_of(found) if found else None
 
     async def relations(self, pairs: Sequence[tuple[str, str]]) -> list[Relation]:

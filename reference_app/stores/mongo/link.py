@@ -11,9 +11,11 @@ from typing import Any, Final, TypeVar
 
 from pymongo import AsyncMongoClient, ReadPreference
 from pymongo.asynchronous.client_session import AsyncClientSession
+from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import (
     ConnectionFailure,
+    DuplicateKeyError,
     ExecutionTimeout,
     NotPrimaryError,
     OperationFailure,
@@ -90,6 +92,23 @@ class MongoLink:
 
     async def write(self, operation: Coroutine[Any, Any, T]) -> T:
         return await self._run(operation, self._writes, within_s=self._timeout_s)
+
+    async def insert(
+        self, collection: AsyncCollection[Document], document: Document, *, key: Sequence[str] = ("_id",)
+    ) -> Document | None:
+        """Insert it; None if that went well. If its key is taken: the document that has it, from an earlier
+        attempt. That attempt has been done, so from there on nothing is called refused."""
+        try:
+            await self.write(collection.insert_one(document))
+            return None
+        except DuplicateKeyError:
+            pass
+        try:
+            return await self.read(collection.find_one({name: document[name] for name in key}))
+        except StoreRefusedError as error:
+            raise StoreUncertainError(
+                STORE, "it was stored by an earlier attempt, and cannot be read"
+            ) from error
 
     async def transaction(
         self, work: Callable[[AsyncClientSession], Awaitable[T]], *, within_s: float = 10.0

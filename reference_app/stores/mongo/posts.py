@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from pymongo import UpdateOne
-from pymongo.errors import DuplicateKeyError
 
 from reference_app.clock import utc
 from reference_app.domain.feed import Entry
@@ -37,12 +36,8 @@ class MongoPosts:
         self._any = link.secondary_preferred["posts"]
 
     async def add(self, post: Post) -> Post:
-        try:
-            await self._link.write(self._posts.insert_one(post_document(post)))
-        except DuplicateKeyError:
-            found = await self._link.read(self._posts.find_one({"_id": post.id}))
-            return post_of(found) if found else post
-        return post
+        found = await self._link.insert(self._posts, post_document(post))
+        return post_of(found) if found else post
 
     async def get(self, ids: Sequence[str]) -> list[Post]:
         found = await self._link.read(self._near.find({"_id": {"$in": list(ids)}}).to_list())

@@ -1,12 +1,16 @@
-"""The driver is never cancelled, however short the patience of its caller."""
+"""The driver is never cancelled, however short a caller's patience; what is done is never called refused."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from pymongo.errors import DuplicateKeyError
 
 from reference_app.errors import StoreRefusedError, StoreUncertainError
 from reference_app.settings import Settings
+from reference_app.stores.mongo.graph import MongoGraph
 from reference_app.stores.mongo.link import MongoLink
 
 
@@ -64,3 +68,38 @@ async def test_a_caller_that_is_cancelled_leaves_the_driver_alone(link: MongoLin
     with pytest.raises(asyncio.CancelledError):
         await caller
     await _ends_by_itself(operation)
+
+
+async def test_what_an_earlier_attempt_has_stored_is_not_refused(
+    link: MongoLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def finds_it_taken(operation: Coroutine[Any, Any, Any]) -> None:
+        operation.close()
+        raise DuplicateKeyError("taken")
+
+    async def gets_no_answer(operation: Coroutine[Any, Any, Any]) -> None:
+        operation.close()
+        raise StoreRefusedError("mongo", "no answer in time")
+
+    monkeypatch.setattr(link, "write", finds_it_taken)
+    monkeypatch.setattr(link, "read", gets_no_answer)
+    with pytest.raises(StoreUncertainError):
+        await link.insert(link.db["posts"], {"_id": "1"})
+
+
+async def test_following_is_one_command_so_nothing_can_fail_after_it(
+    link: MongoLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def changes_it(operation: Coroutine[Any, Any, Any]) -> dict[str, Any]:
+        operation.close()
+        now = datetime.now(UTC)
+        pair = {"_id": "a:b", "followerId": "a", "followeeId": "b"}
+        return {**pair, "status": "active", "createdAt": now, "rev": 1}
+
+    async def gets_no_answer(operation: Coroutine[Any, Any, Any]) -> None:
+        operation.close()
+        raise StoreRefusedError("mongo", "no answer in time")
+
+    monkeypatch.setattr(link, "write", changes_it)
+    monkeypatch.setattr(link, "read", gets_no_answer)
+    assert await MongoGraph(link).set_following("a", "b", active=True, now_ms=0)
