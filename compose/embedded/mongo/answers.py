@@ -159,11 +159,16 @@ async def _initiate(_member: Member, _command: wire.Document) -> wire.Document:
 async def _step_down(member: Member, command: wire.Document) -> wire.Document:
     if not member.is_primary:
         return not_primary(member, command, message="not primary so can't step down")
+    forced = bool(command.get("force"))
+    for_s = _seconds(command.get("replSetStepDown"), default=60.0)
+    catch_up_s = _seconds(command.get("secondaryCatchUpPeriodSecs"), default=0.0 if forced else 10.0)
+    if for_s < catch_up_s:
+        return error(2, "BadValue", "stepdown period must be longer than secondaryCatchUpPeriodSecs")
     await member.election.look()
     others = [name for name in member.members if name != member.advertised]
-    if not command.get("force") and not any(map(member.election.can_be_elected, others)):
+    if not forced and not any(map(member.election.can_be_elected, others)):
         return error(262, "ExceededTimeLimit", "No electable secondaries caught up")
-    await member.step_down(_seconds(command.get("replSetStepDown"), default=60.0))
+    await member.step_down(for_s)
     return {"ok": 1.0}
 
 

@@ -135,10 +135,12 @@ class ClientConnection(asyncio.Protocol):
         task.add_done_callback(self._tasks.discard)
 
     def _reply(self, frame: bytes, document: wire.Document) -> None:
-        if wire.Flag.MORE_TO_COME not in wire.flags(frame):  # an unacknowledged write wants no reply
+        if wire.Flag.MORE_TO_COME not in wire.flags(frame):
             self.transport.write(
                 wire.message(document, next(self._member.message_ids), wire.request_id(frame))
             )
+        elif not document["ok"]:
+            self.transport.close()  # an unacknowledged write wants no reply: nothing else tells its sender
 
     def _pass_on(self, frame: bytes) -> None:
         if self._upstream is None:

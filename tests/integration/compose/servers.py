@@ -2,21 +2,27 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pymongo import MongoClient
 
+from compose.docker.replica_set import config, initiate
 from compose.embedded.mongo.client import ask_once
 from compose.embedded.ports import free_ports
 
 Client = MongoClient[dict[str, Any]]
+SET_NAME = "rs0"
 
 
 class Server:
@@ -75,27 +81,16 @@ def client(server: Server, **options: Any) -> Iterator[Client]:
 
 
 class ReplicaSet:
-    """A store and three members over it."""
+    """Three members, and the store that ours keep their data in; real ones keep it themselves."""
 
-    def __init__(self, directory: Path, store_server: Server, election_s: float) -> None:
-        ports = free_ports(3)
-        addresses = [f"127.0.0.1:{port}" for port in ports]
-        self.store, self.election_s = store_server, election_s
-        self.uri = f"mongodb://{','.join(addresses)}/?replicaSet=rs0"
-        self.members = []
-        for address in addresses:
-            argv = [
-                sys.executable,
-                "-m",
-                "compose.embedded.mongo",
-                "--listen",
-                address,
-                "--advertise",
-                address,
-            ]
-            argv += ["--members", ",".join(addresses), "--store", store_server.address]
-            argv += ["--election-timeout", str(election_s), "--heartbeat", str(election_s / 6)]
-            self.members.append(Server(argv, address, directory / f"{address}.log"))
+    def __init__(self, members: list[Server], *, store_server: Server | None = None) -> None:
+        self.members, self._store = members, store_server
+        self.uri = f"mongodb://{','.join(member.address for member in members)}/?replicaSet={SET_NAME}"
+
+    @property
+    def store(self) -> Server:
+        assert self._store, "real members have no store of their own"
+        return self._store
 
     def hello(self, member: Server) -> dict[str, Any]:
         try:
@@ -141,18 +136,75 @@ class ReplicaSet:
         return next(m for m in self.members if m.address == f"{address[0]}:{address[1]}")
 
 
+MakesReplicaSets = Callable[..., AbstractContextManager[ReplicaSet]]
+"""(a folder of its own, election_s=seconds) -> a replica set, whole and running."""
+
+
 @contextmanager
 def replica_set(directory: Path, *, election_s: float = 1.0) -> Iterator[ReplicaSet]:
+    """Members of ours over a store."""
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(3)]
     with store(directory / "store") as store_server:
-        made = ReplicaSet(directory, store_server, election_s)
+        members = []
+        for address in addresses:
+            argv = [sys.executable, "-m", "compose.embedded.mongo", "--listen", address]
+            argv += ["--advertise", address, "--members", ",".join(addresses)]
+            argv += ["--store", store_server.address]
+            argv += ["--election-timeout", str(election_s), "--heartbeat", str(election_s / 6)]
+            members.append(Server(argv, address, directory / f"{address}.log"))
+        with _running(ReplicaSet(members, store_server=store_server)) as made:
+            yield made
+
+
+@contextmanager
+def real_replica_set(directory: Path, *, election_s: float = 1.0) -> Iterator[ReplicaSet]:
+    """Members that are MongoDB itself. Skips the test where there is none."""
+    mongod = real_mongod()
+    if mongod is None:
+        pytest.skip("there is no mongod here that runs: put one on PATH, or install the extra `mongod`")
+    members = []
+    for port in free_ports(3):
+        data = directory / f"{port}"
+        data.mkdir()
+        argv = [str(mongod), "--replSet", SET_NAME, "--port", f"{port}", "--dbpath", str(data)]
+        argv += ["--bind_ip", "127.0.0.1", "--nounixsocket", "--wiredTigerCacheSizeGB", "0.25", "--quiet"]
+        argv += ["--setParameter", "diagnosticDataCollectionEnabled=false"]
+        argv += ["--setParameter", "shutdownTimeoutMillisForSignaledShutdown=1000"]
+        members.append(Server(argv, f"127.0.0.1:{port}", directory / f"{port}.log"))
+    addresses = [member.address for member in members]
+    document = config(SET_NAME, addresses, election_timeout_s=election_s)
+    with _running(ReplicaSet(members), lambda: initiate(addresses[0], document)) as made:
+        yield made
+
+
+@contextmanager
+def _running(made: ReplicaSet, initiated: Callable[[], object] = lambda: None) -> Iterator[ReplicaSet]:
+    try:
         for member in made.members:
             member.start()
-        try:
-            made.await_whole()
-            yield made
-        finally:
-            for member in made.members:
-                member.kill()
+        for member in made.members:
+            member.await_answer()
+        initiated()
+        made.await_whole()
+        yield made
+    finally:
+        for member in made.members:
+            member.kill()
+
+
+@cache
+def real_mongod() -> Path | None:
+    """The one on PATH, or the one that the extra `mongod` installs; None if there is none that runs."""
+    on_path = shutil.which("mongod")
+    found = [Path(on_path)] if on_path else [Path(sysconfig.get_path("purelib"), "fiftyone/db/bin/mongod")]
+    for each in found:
+        with suppress(OSError):
+            if (
+                subprocess.run([each, "--version"], capture_output=True, timeout=30, check=False).returncode
+                == 0
+            ):
+                return each
+    return None
 
 
 def with_secantus(code: str, *, repaired: bool) -> Any:

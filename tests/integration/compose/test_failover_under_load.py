@@ -13,7 +13,9 @@ import pytest
 from pymongo import MongoClient, ReadPreference
 from pymongo.errors import PyMongoError
 
-from tests.integration.compose.servers import ReplicaSet, replica_set
+from chaos.drivers import commands
+from chaos.errors import CannotInjectError
+from tests.integration.compose.servers import MakesReplicaSets, ReplicaSet
 
 ELECTION_S = 1.5
 WRITERS = 3
@@ -106,8 +108,8 @@ def disturb(rs: ReplicaSet, kind: str, rng: random.Random) -> None:
     primary = rs.primary()
     victim = primary if primary and rng.random() < 0.8 else rng.choice(rs.members)
     if kind == "step down":
-        with suppress(PyMongoError), MongoClient[dict[str, Any]](rs.uri) as client:
-            client.admin.command("replSetStepDown", 3)
+        with suppress(CannotInjectError):  # nobody may have caught up yet
+            commands.step_down(rs.await_primary().address, 3)
     elif kind == "freeze":
         victim.send(SIGSTOP)
         time.sleep(rng.uniform(1, 2.5))
@@ -119,8 +121,8 @@ def disturb(rs: ReplicaSet, kind: str, rng: random.Random) -> None:
     rs.await_whole()
 
 
-def test_a_kill_a_step_down_and_a_freeze_lose_nothing(tmp_path: Path) -> None:
-    with replica_set(tmp_path, election_s=ELECTION_S) as rs:
+def test_a_kill_a_step_down_and_a_freeze_lose_nothing(members_of: MakesReplicaSets, tmp_path: Path) -> None:
+    with members_of(tmp_path, election_s=ELECTION_S) as rs:
         load = Load(rs.uri)
         load.start()
         try:
@@ -135,9 +137,9 @@ def test_a_kill_a_step_down_and_a_freeze_lose_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_minute_of_random_disturbances(tmp_path: Path, seed: int) -> None:
+def test_a_minute_of_random_disturbances(members_of: MakesReplicaSets, tmp_path: Path, seed: int) -> None:
     rng, until = random.Random(seed), time.monotonic() + 60
-    with replica_set(tmp_path, election_s=ELECTION_S) as rs:
+    with members_of(tmp_path, election_s=ELECTION_S) as rs:
         load = Load(rs.uri)
         load.start()
         try:
