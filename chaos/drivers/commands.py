@@ -46,8 +46,14 @@ def step_down(address: str, for_s: float) -> None:
             )
     except pymongo.errors.AutoReconnect:
         pass  # a primary that steps down may close its connections before it answers
+    except pymongo.errors.OperationFailure as error:
+        said = (error.details or {}).get("errmsg", str(error))  # `str` has the whole answer in it
+        raise CannotInjectError(
+            f"step-down: the member at {address} refused: {said} (it hands over only to a secondary that has "
+            "caught up)"
+        ) from error
     except pymongo.errors.PyMongoError as error:
-        raise CannotInjectError(f"step-down: the member at {address} refused: {error}") from error
+        raise CannotInjectError(f"step-down: the member at {address} did not answer: {error}") from error
 
 
 def _redis(address: str) -> redis.Redis:
