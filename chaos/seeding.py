@@ -27,7 +27,7 @@ class Seeded(msgspec.Struct):
 
 def app_settings(stack: Stack) -> dict[str, str]:
     """The settings by which another process of the app reaches this stack, as the app itself does."""
-    settings: dict[str, str] = dict(getattr(stack, "app_env", {}))
+    settings: dict[str, str] = dict(stack.app_env)
     endpoints = stack.endpoints
     settings.update(
         FEED_MONGO_URI=endpoints.mongo_uri,

@@ -182,11 +182,11 @@ async def a_stack(request: Request, view: View, stop: Stop) -> AsyncIterator[Sta
 
 def _check_settings(there: Stack, drill: Drill) -> None:
     """A drill with settings of its own means nothing on a stack without them. Raises CouldNotRunError."""
-    options = getattr(there, "options", None)
-    if not isinstance(options, StackOptions):
+    if not drill.stack.env:
         return
+    settings = there.app_env
     for name, value in drill.stack.env.items():
-        if options.app_env.get(name) != value:
+        if settings.get(name) != value:
             raise CouldNotRunError(
                 f"{drill.drill} needs {name}={value}, and the stack that is up was started without: "
                 f"`feedstorm down` first, or `feedstorm up --set {name}={value}`"

@@ -4,7 +4,7 @@ Two stacks implement this interface: `compose.embedded` (local processes, the de
 `compose.docker_stack` (a docker compose project). Drills, seeding and audits know only this file.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -157,6 +157,10 @@ class Stack(Protocol):
 
     @property
     def endpoints(self) -> Endpoints: ...
+
+    @property
+    def app_env(self) -> Mapping[str, str]:
+        """The app's settings, as the API was started with them."""
 
     @property
     def control(self) -> MemberControl: ...

@@ -117,8 +117,9 @@ class UpkeepWorker:
         await in_parallel(await self._app.stores.likes.owed(limit=BATCH), self._app.liking.write_back)
 
     async def _fan_out(self) -> None:
+        """The newest first: the worker comes from the other end, and so they meet in the middle."""
         posts = await self._app.stores.posts.fan_out_owed(before_ms=self._grace_ms(), limit=BATCH)
-        await in_parallel(posts, self._app.fan_out.deliver)
+        await in_parallel(reversed(posts), self._app.fan_out.deliver)
 
     async def _feeds(self) -> None:
         relations = await self._app.stores.graph.feed_owed(before_ms=self._grace_ms(), limit=BATCH)

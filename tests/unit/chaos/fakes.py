@@ -72,6 +72,7 @@ class FakeStack:
         Link("worker->redis", "worker", "redis", "127.0.0.1:5", ""),
     )
     endpoints: Endpoints = ENDPOINTS
+    app_env: dict[str, str] = field(default_factory=dict)
     control: FakeControl = field(init=False)
 
     def __post_init__(self) -> None:
