@@ -26,7 +26,7 @@ from chaos.stacks import arm, attach, create
 from chaos.stop import Stop, in_daemon_thread
 from chaos.targets import Arsenal
 from chaos.timeline import acts_of
-from compose.stack import Stack, StackError, StackOptions, WritesLogs, worker_metrics
+from compose.stack import Stack, StackError, StackOptions, State, WritesLogs, worker_metrics
 from compose.waiting import NeverHappenedError
 from results import audit, report, verdict
 from results.audit import AuditReport
@@ -77,7 +77,6 @@ async def run_drill(request: Request, view: View, stop: Stop) -> Finished:
     with only_one(request.home):
         async with a_stack(request, view, stop) as stack:
             arsenal = arm(stack, request.home, request.allowed_hosts)
-            await clear_leftovers(request.home, arsenal, view)
             await asyncio.to_thread(refuse_unknown_roles, request, arsenal)
             await populate(request.home, stack, request.drill.population, request.seed, view, stop)
             directory = rundir.create(request.runs, request.drill.drill)
@@ -165,6 +164,7 @@ async def a_stack(request: Request, view: View, stop: Stop) -> AsyncIterator[Sta
     there = attach(request.home)
     if there is not None:
         _check_settings(there, request.drill)
+        await clear_leftovers(request.home, arm(there, request.home, request.allowed_hosts), view)
         await _check_lively(there)
         view.say(f"using the {there.kind} stack that is up in {request.home}, and leaving it up")
         yield there
@@ -174,6 +174,7 @@ async def a_stack(request: Request, view: View, stop: Stop) -> AsyncIterator[Sta
     try:
         with view.step(f"starting the {stack.kind} stack"):
             await stop.guard(stack.up())
+        await clear_leftovers(request.home, arm(stack, request.home, request.allowed_hosts), view)
         yield stack
     finally:
         with view.step(f"stopping the {stack.kind} stack"):
@@ -194,6 +195,13 @@ def _check_settings(there: Stack, drill: Drill) -> None:
 
 
 async def _check_lively(stack: Stack) -> None:
+    """What runs may still need a moment. What does not run will not begin to by itself."""
+    states = {member.name: stack.control.state(member.name) for member in stack.members}
+    if idle := [f"{name} is {state}" for name, state in states.items() if state is not State.RUNNING]:
+        raise CouldNotRunError(
+            f"a part of the stack that is up does not run ({', '.join(idle)}); try `feedstorm heal`, or "
+            "`feedstorm down`"
+        )
     try:
         await stack.wait_ready(within_s=_LIVELY_WITHIN_S)
     except (StackError, NeverHappenedError) as error:

@@ -38,3 +38,16 @@ async def test_a_stack_without_them_is_refused_and_what_to_do_is_said(
 ) -> None:
     with pytest.raises(CouldNotRunError, match=r"needs FEED_FALLBACK_RPS=10, .* `feedstorm down` first"):
         await use(monkeypatch, tmp_path, settings)
+
+
+async def test_a_stack_with_a_member_that_does_not_run_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    there = FakeStack(tmp_path)
+    there.control.kill("redis")
+    there.control.pause("api1")
+    monkeypatch.setattr(session, "attach", lambda _home: there)
+    request = Request(drill=Drill("any", "?"), seed=1, home=tmp_path, runs=tmp_path)
+    with pytest.raises(CouldNotRunError, match=r"redis is down, api1 is paused\); try `feedstorm heal`"):
+        async with a_stack(request, PlainView(Console(file=io.StringIO())), Stop()):
+            pass
