@@ -40,7 +40,8 @@ def wait_quiet(
         except ReadError as error:
             left, last = -1.0, str(error)
         else:
-            last = f"{number(left)} records still under way after {number(within_s)} s"
+            known = f"{number(left)} records" if left == left else "an unknown number of records"
+            last = f"{known} still under way after {number(within_s)} s"
         if left == 0:
             looks, since = looks + 1, asked if since is None else since
             if looks >= LOOKS_IN_A_ROW:

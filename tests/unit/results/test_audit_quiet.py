@@ -1,3 +1,4 @@
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -41,6 +42,12 @@ def test_what_never_gets_quiet_says_what_is_left() -> None:
     quiet = wait_quiet(WORKERS, within_s=0.02, every_s=0.005, read=Gauges(512))
     assert quiet.after_s is None
     assert quiet.under_way == "512 records still under way after 0.02 s"
+
+
+def test_a_worker_that_does_not_know_what_is_left_is_not_quiet() -> None:
+    quiet = wait_quiet(WORKERS, within_s=0.02, every_s=0.005, read=Gauges(math.nan))
+    assert quiet.after_s is None
+    assert quiet.under_way == "an unknown number of records still under way after 0.02 s"
 
 
 def test_a_worker_that_does_not_answer_is_not_quiet() -> None:
