@@ -51,6 +51,7 @@ def test_it_passes_and_takes_down_what_it_brought_up(shell: Shell) -> None:
     assert shell.processes() == []
 
 
+@pytest.mark.slow
 def test_it_passes_on_mongodb_itself(shell: Shell) -> None:
     """A `mongod` on PATH is what the embedded stack takes."""
     mongod = real_mongod()
