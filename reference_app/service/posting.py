@@ -15,8 +15,6 @@ from reference_app.settings import Settings
 from reference_app.stores.bundle import Stores
 from reference_app.views import post_body
 
-FAN_OUTS_AT_ONCE: Final = 16
-"""Each is a row of round trips to two stores, and little work: one alone would mostly wait."""
 _CLOCK_MARGIN_MS: Final = 2000
 """How far the clocks of two processes may be apart."""
 

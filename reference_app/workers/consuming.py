@@ -10,7 +10,6 @@ from reference_app.app import App
 from reference_app.domain.model import Post
 from reference_app.metrics import Metrics
 from reference_app.parallel import in_parallel
-from reference_app.service.posting import FAN_OUTS_AT_ONCE
 from reference_app.stores.kafka.records import LikeRecord, PostMade
 from reference_app.stores.kafka.source import KafkaSource
 from reference_app.workers.retrying import until_done
@@ -68,7 +67,7 @@ class FanOutHandler:
             post = Post(made.post_id, made.author_id, "", made.created_ms, celebrity=made.celebrity)
             await until_done("fan-out", lambda: self._app.fan_out.deliver(post))
 
-        await in_parallel(decoded(values, PostMade), one, at_once=FAN_OUTS_AT_ONCE)
+        await in_parallel(decoded(values, PostMade), one)
 
 
 class LikeHandler:

@@ -12,7 +12,6 @@ from reference_app.clock import now_ms
 from reference_app.errors import StoreError
 from reference_app.metrics import Metrics
 from reference_app.parallel import in_parallel
-from reference_app.service.posting import FAN_OUTS_AT_ONCE
 from reference_app.workers.worker import NotReadyError
 
 log = logging.getLogger(__name__)
@@ -120,7 +119,7 @@ class UpkeepWorker:
     async def _fan_out(self) -> None:
         """The newest first: the worker comes from the other end, and so they meet in the middle."""
         posts = await self._app.stores.posts.fan_out_owed(before_ms=self._grace_ms(), limit=BATCH)
-        await in_parallel(reversed(posts), self._app.fan_out.deliver, at_once=FAN_OUTS_AT_ONCE)
+        await in_parallel(reversed(posts), self._app.fan_out.deliver)
 
     async def _feeds(self) -> None:
         relations = await self._app.stores.graph.feed_owed(before_ms=self._grace_ms(), limit=BATCH)
