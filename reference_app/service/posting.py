@@ -74,14 +74,7 @@ class FanOut:
         self._stores, self._settings, self._relating = stores, settings, relating
 
     async def deliver(self, post: Post) -> None:
-        """Raises StoreError; then the post still owes its fan-out.
-
-        After an outage the worker and the sweeper both go through what has piled up. Neither does again what
-        the other has done: it would take twice as long, with newer posts waiting behind it.
-        """
-        grace_ms = int(self._settings.outbox_grace_s * 1000)
-        if post.created_ms < now_ms() - grace_ms and not await self._stores.posts.owes_fan_out(post.id):
-            return
+        """Raises StoreError; then the post still owes its fan-out."""
         entry = Entry(post.created_ms, post.id)
         if self._settings.strategy == "hybrid":
             authors = await self._stores.graph.users([post.author_id])

@@ -106,8 +106,6 @@ class PostStore(Protocol):
     async def fan_out_owed(self, *, before_ms: int, limit: int) -> list[Post]:
         """Posts made before `before_ms` that are not fanned out, oldest first."""
 
-    async def owes_fan_out(self, post_id: str) -> bool: ...
-
     async def fan_out_paid(self, post_ids: Sequence[str]) -> None: ...
 
     async def body_owed(self, *, limit: int) -> list[Post]:

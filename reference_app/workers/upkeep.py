@@ -17,7 +17,6 @@ from reference_app.workers.worker import NotReadyError
 log = logging.getLogger(__name__)
 
 BATCH: Final = 100
-_SLICE: Final = 8
 _NAME: Final = "upkeep"
 _PAUSE_IN_TROUBLE_S: Final = 1.0
 _WATCH_EVERY_S: Final = 0.75
@@ -118,12 +117,8 @@ class UpkeepWorker:
         await in_parallel(await self._app.stores.likes.owed(limit=BATCH), self._app.liking.write_back)
 
     async def _fan_out(self) -> None:
-        """The newest first: the worker comes from the other end, and so they meet in the middle. In slices: what
-        fails for one will fail for the rest, and would keep the stores that are left busy for nothing."""
         posts = await self._app.stores.posts.fan_out_owed(before_ms=self._grace_ms(), limit=BATCH)
-        posts.reverse()
-        for start in range(0, len(posts), _SLICE):
-            await in_parallel(posts[start : start + _SLICE], self._app.fan_out.deliver)
+        await in_parallel(posts, self._app.fan_out.deliver)
 
     async def _feeds(self) -> None:
         relations = await self._app.stores.graph.feed_owed(before_ms=self._grace_ms(), limit=BATCH)

@@ -50,10 +50,6 @@ class MemoryPosts:
         due = sorted((post for post in owed if post.created_ms < before_ms), key=lambda post: post.created_ms)
         return due[:limit]
 
-    async def owes_fan_out(self, post_id: str) -> bool:
-        self._truth.check()
-        return post_id in self._truth.fan_out_owed
-
     async def fan_out_paid(self, post_ids: Sequence[str]) -> None:
         self._truth.check()
         self._truth.fan_out_owed.difference_update(post_ids)

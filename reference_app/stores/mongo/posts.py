@@ -69,10 +69,6 @@ class MongoPosts:
         oldest = self._posts.find(query).sort([("createdAt", 1)]).limit(limit)
         return [post_of(document) for document in await self._link.read(oldest.to_list())]
 
-    async def owes_fan_out(self, post_id: str) -> bool:
-        owing = self._posts.find_one({"_id": post_id, "outbox": PENDING}, {"_id": 1})
-        return await self._link.read(owing) is not None
-
     async def fan_out_paid(self, post_ids: Sequence[str]) -> None:
         update = self._posts.update_many({"_id": {"$in": list(post_ids)}}, {"$unset": {"outbox": ""}})
         await self._link.write(update)

@@ -170,9 +170,7 @@ async def test_a_post_is_stored_once_and_owes_its_fan_out(stores: Stores) -> Non
     assert await stores.posts.get([post.id, new_id()]) == [post]
     assert await stores.posts.fan_out_owed(before_ms=NOW, limit=5) == []
     assert await stores.posts.fan_out_owed(before_ms=NOW + 1, limit=5) == [post]
-    assert await stores.posts.owes_fan_out(post.id)
     await stores.posts.fan_out_paid([post.id])
-    assert not await stores.posts.owes_fan_out(post.id)
     assert await stores.posts.fan_out_owed(before_ms=NOW + 1, limit=5) == []
 
 
