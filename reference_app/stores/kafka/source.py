@@ -31,8 +31,6 @@ _HEARTBEAT_MS: Final = 1500
 _POLL_MS: Final = 200
 _RETRY_S: Final = (0.5, 2.0)
 _LAG_EVERY_S: Final = 1.0
-_GROUP_FORMS_S: Final = 3 * SESSION_MS / 1000
-"""Who has had no partitions for so long is not waiting for any: there are more members than partitions."""
 _LEFT_OUT_S: Final = (40.0, 60.0)
 """From and to, drawn anew each time so that members do not join in step. The embedded stack's broker takes
 two session time-outs to replace a leader that died: whoever joins anew before that makes it begin again."""
@@ -121,7 +119,7 @@ class KafkaSource:
                     self._commit(consumer)
             if values or time.monotonic() - measured_at > _LAG_EVERY_S:
                 measured_at = time.monotonic()
-                self.backlog = self._measure(consumer, time.monotonic() - had_partitions_at)
+                self.backlog = self._measure(consumer)
 
     def _handle(self, consumer: Any, work: Awaitable[None], loop: asyncio.AbstractEventLoop) -> bool:
         """Wait for the handler, which tries until it succeeds; False if we have to stop before that."""
@@ -143,11 +141,12 @@ class KafkaSource:
         except KafkaError as error:
             log.info("%s: a batch was not committed: %s", self._group, type(error).__name__)
 
-    def _measure(self, consumer: Any, without_partitions_s: float) -> float:
-        """While a group forms nobody has its partitions: who was given none does not know what there is."""
+    def _measure(self, consumer: Any) -> float:
+        """While a group forms nobody has its partitions: who was given none does not know what there is. That
+        took 41 s once, on a broker that had been killed."""
         partitions = list(consumer.assignment())
         if not partitions:
-            return 0.0 if without_partitions_s > _GROUP_FORMS_S else float("nan")
+            return float("nan")
         try:
             ends = consumer.end_offsets(partitions, timeout_ms=1000)
             # Tansu takes the beginning of the last batch for the end; what a fetch has told is right.
