@@ -160,8 +160,6 @@ def replica_set(directory: Path, *, election_s: float = 1.0) -> Iterator[Replica
 def real_replica_set(directory: Path, *, election_s: float = 1.0) -> Iterator[ReplicaSet]:
     """Members that are MongoDB itself. Skips the test where there is none."""
     mongod = real_mongod()
-    if mongod is None:
-        pytest.skip("there is no mongod here that runs: put one on PATH, or install the extra `mongod`")
     members = []
     for port in free_ports(3):
         data = directory / f"{port}"
@@ -192,18 +190,25 @@ def _running(made: ReplicaSet, initiated: Callable[[], object] = lambda: None) -
             member.kill()
 
 
+def real_mongod() -> Path:
+    """MongoDB's server. Skips the test where there is none that runs."""
+    mongod = _find_mongod()
+    if mongod is None:
+        pytest.skip("there is no mongod here that runs: put one on PATH, or install the extra `mongod`")
+    return mongod
+
+
 @cache
-def real_mongod() -> Path | None:
-    """The one on PATH, or the one that the extra `mongod` installs; None if there is none that runs."""
+def _find_mongod() -> Path | None:
+    """The one on PATH, or else the one that the extra `mongod` installs."""
     on_path = shutil.which("mongod")
-    found = [Path(on_path)] if on_path else [Path(sysconfig.get_path("purelib"), "fiftyone/db/bin/mongod")]
-    for each in found:
-        with suppress(OSError):
-            if (
-                subprocess.run([each, "--version"], capture_output=True, timeout=30, check=False).returncode
-                == 0
-            ):
-                return each
+    mongod = Path(on_path) if on_path else Path(sysconfig.get_path("purelib"), "fiftyone/db/bin/mongod")
+    with suppress(OSError):
+        if (
+            subprocess.run([mongod, "--version"], capture_output=True, timeout=30, check=False).returncode
+            == 0
+        ):
+            return mongod
     return None
 
 
