@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from compose.stack import Stack, worker_metrics
 from results.audit import ReadError
-from results.audit.api_reader import gauge_total
+from results.audit.gauges import read_gauges
 from results.history import GAUGES, Clock, Gauge, Log
 
 Reading: TypeAlias = tuple[str, str, float]
@@ -106,6 +106,6 @@ def owed(workers: Iterable[str]) -> Iterator[Reading]:
     told = []
     for url in workers:
         with suppress(ReadError):
-            told.append(gauge_total([url], [_OWED], TIMEOUT_S))
+            told += read_gauges([url], [_OWED], TIMEOUT_S)
     if told:
-        yield "workers", _OWED, sum(told)
+        yield "workers", _OWED, sum(reading.value for reading in told)

@@ -43,14 +43,26 @@ class ConsumingWorker:
         await self._stand_in.close()
 
     async def ready(self) -> None:
-        if not self._source.has_partitions:
+        if not self._source.holding.partitions:
             raise NotReadyError("no partitions are assigned to this worker")
 
     def measure(self, metrics: Metrics) -> None:
         metrics.gauge(
             "feed_backlog",
             "Records assigned to this worker and not yet applied.",
-            lambda: self._source.backlog,
+            lambda: self._source.holding.backlog,
+            kind=self._handler.kind,
+        )
+        metrics.gauge(
+            "feed_partitions_assigned",
+            "Partitions assigned to this worker.",
+            lambda: self._source.holding.partitions,
+            kind=self._handler.kind,
+        )
+        metrics.gauge(
+            "feed_partitions",
+            "Partitions of the topic that workers of this kind read; 0 while that is not known.",
+            lambda: self._source.holding.of,
             kind=self._handler.kind,
         )
         self._stand_in.measure(metrics)

@@ -1,8 +1,6 @@
-"""Reads the reference app through its HTTP API, as any user would, and its workers' metrics."""
+"""Reads the reference app through its HTTP API, as any user would."""
 
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
@@ -11,17 +9,14 @@ from urllib.parse import quote
 import msgspec
 
 from results.audit.errors import ReadError
+from results.audit.fetch import RefusedError, fetch
 from results.audit.state import ApiCount, FeedItem, FeedWalk
 
-TIMEOUT_S: Final = 5.0
 TRY_FOR_S: Final = 15.0
 """How long one page is tried: a circuit may still be open, a feed may still be rebuilt."""
 MOST_PAGES: Final = 20
 MOST_LISTED_PAGES: Final = 100
 PAGE: Final = 50
-
-_OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Loopback is asked directly, whatever proxy the environment names."""
 
 
 class _Item(msgspec.Struct, rename="camel"):
@@ -59,10 +54,6 @@ class _Users(msgspec.Struct):
 
 Answer = TypeVar("Answer")
 Page = TypeVar("Page", bound=_Paged)
-
-
-class _RefusedError(Exception):
-    """The API says that the question is wrong: asking again changes nothing."""
 
 
 class ApiReader:
@@ -132,8 +123,8 @@ class ApiReader:
             url = self._urls[self._asked % len(self._urls)] + path
             self._asked += 1
             try:
-                return msgspec.json.decode(_fetch(url, {"X-User-Id": user}), type=answer_type)
-            except _RefusedError as error:
+                return msgspec.json.decode(fetch(url, {"X-User-Id": user}), type=answer_type)
+            except RefusedError as error:
                 raise ReadError(f"could not read {_short(url)} ({error})") from error
             except (OSError, msgspec.DecodeError, msgspec.ValidationError) as error:
                 if time.monotonic() >= deadline:
@@ -146,36 +137,3 @@ class ApiReader:
 def _short(url: str) -> str:
     """A URL as it may stand in a sentence: without what was asked for in detail."""
     return url.partition("?")[0]
-
-
-def gauge_total(urls: Iterable[str], names: Sequence[str], within_s: float = TIMEOUT_S) -> float:
-    """The sum of these gauges over the `/metrics` of all workers, each asked `within_s`. Raises ReadError."""
-    total = 0.0
-    for url in urls:
-        try:
-            text = _fetch(url, {}, within_s).decode()
-        except (OSError, _RefusedError) as error:
-            raise ReadError(f"could not read {url} ({error})") from error
-        total += sum(_samples(text, names))
-    return total
-
-
-def _samples(text: str, names: Sequence[str]) -> Iterator[float]:
-    """The values of these metrics in Prometheus's text format, whatever their labels."""
-    for line in text.splitlines():
-        name, _, rest = line.partition("{")
-        if name.split(" ")[0] in names and not line.startswith("#"):
-            yield float((rest.rpartition("}")[2] if rest else line.partition(" ")[2]).split()[0])
-
-
-def _fetch(url: str, headers: dict[str, str], within_s: float = TIMEOUT_S) -> bytes:
-    """The body of a 200 answer. Raises OSError, or _RefusedError for a 4xx."""
-    request = urllib.request.Request(url, headers=headers)
-    try:
-        with _OPENER.open(request, timeout=within_s) as response:
-            body: bytes = response.read()
-            return body
-    except urllib.error.HTTPError as error:
-        error.close()
-        refused = 400 <= error.code < 500 and error.code != 429
-        raise (_RefusedError if refused else OSError)(f"status {error.code}") from error

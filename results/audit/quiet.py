@@ -1,16 +1,21 @@
 """Waits until nothing is under way in the stack any more: an audit before that judges what is merely late."""
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
 
-from results.audit.api_reader import gauge_total
 from results.audit.errors import ReadError
+from results.audit.gauges import GaugeReading, read_gauges
 from results.words import number
 
-UNDER_WAY: Final = ("feed_backlog", "feed_outbox_pending")
+_RECORDS: Final = ("feed_backlog", "feed_outbox_pending")
+_ASSIGNED: Final = "feed_partitions_assigned"
+_PARTITIONS: Final = "feed_partitions"
+_NAMES: Final = (*_RECORDS, _ASSIGNED, _PARTITIONS)
 LOOKS_IN_A_ROW: Final = 3
 """A record can be between two gauges for a moment: quiet is quiet only when seen this often."""
 
@@ -27,22 +32,21 @@ def wait_quiet(
     *,
     within_s: float,
     every_s: float = 0.2,
-    read: Callable[[Sequence[str], Sequence[str]], float] = gauge_total,
+    read: Callable[[Sequence[str], Sequence[str]], Sequence[GaugeReading]] = read_gauges,
 ) -> Quiet:
-    """Watch the workers' gauges until they are all 0."""
+    """Watch the workers' gauges until nothing is left, by workers that together read everything."""
     began = time.monotonic()
     since: float | None = None
     looks, last = 0, "no worker was named to ask"
     while worker_metrics:
         asked = time.monotonic() - began
         try:
-            left = read(worker_metrics, UNDER_WAY)
+            left = what_is_left(read(worker_metrics, _NAMES))
         except ReadError as error:
-            left, last = -1.0, str(error)
+            left = last = str(error)
         else:
-            known = f"{number(left)} records" if left == left else "an unknown number of records"
-            last = f"{known} still under way after {number(within_s)} s"
-        if left == 0:
+            last = f"{left} after {number(within_s)} s"
+        if not left:
             looks, since = looks + 1, asked if since is None else since
             if looks >= LOOKS_IN_A_ROW:
                 return Quiet(since)
@@ -52,3 +56,29 @@ def wait_quiet(
             break
         time.sleep(every_s)
     return Quiet(None, last)
+
+
+def what_is_left(readings: Iterable[GaugeReading]) -> str:
+    """What is still under way by these gauges, in words; nothing if nothing is.
+
+    Each worker counts what is in its own partitions, so the counts are all there is only while every
+    partition is somebody's: not while a group forms. A worker more than there are partitions has none, and
+    that is well.
+    """
+    records = 0.0
+    assigned: dict[str, float] = defaultdict(float)
+    partitions: dict[str, float] = {}
+    for name, kind, value in readings:
+        if name in _RECORDS:
+            records += value
+        elif name == _ASSIGNED:
+            assigned[kind] += value
+        else:
+            partitions[kind] = max(value, partitions.get(kind, value))
+    for kind, count in sorted(partitions.items()):
+        if not count or assigned[kind] != count:
+            of = number(count) if count else "an unknown number of"
+            return f"{number(assigned[kind])} of {of} partitions are read by the {kind} workers"
+    if records == 0:
+        return ""
+    return f"{'an unknown number of' if math.isnan(records) else number(records)} records still under way"

@@ -13,7 +13,7 @@ import random
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafka import KafkaConsumer
 from kafka.errors import KafkaError
@@ -40,6 +40,18 @@ class _LeftOutError(Exception):
     """The group gives this member nothing: it joins anew."""
 
 
+class Holding(NamedTuple):
+    """What a member of a group has before it.
+
+    `backlog`: records in its own partitions that are not handled yet; NaN while that is not known.
+    `partitions`: how many are its own. `of`: how many the topic has; 0 until it was told.
+    """
+
+    backlog: float = float("nan")
+    partitions: int = 0
+    of: int = 0
+
+
 class KafkaSource:
     """One member of the consumer group `group` on `topic`."""
 
@@ -47,9 +59,7 @@ class KafkaSource:
         self._settings, self._topic, self._group, self._batch = settings, topic, group, batch
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self.has_partitions = False
-        self.backlog: float = float("nan")
-        """Records assigned to this member and not handled yet; NaN while that is not known."""
+        self.holding = Holding()
 
     def start(self, handler: Handler) -> None:
         loop = asyncio.get_running_loop()
@@ -78,7 +88,7 @@ class KafkaSource:
                     log.warning("%s: not consuming: %s: %s", self._group, type(error).__name__, error)
                 warned = True
             finally:
-                self.has_partitions, self.backlog = False, float("nan")
+                self.holding = Holding(of=self.holding.of)
                 if consumer is not None:
                     with contextlib.suppress(Exception):
                         consumer.close(autocommit=False, timeout_ms=2000)
@@ -107,19 +117,19 @@ class KafkaSource:
         left_out_s = random.uniform(*_LEFT_OUT_S)
         while not self._stopping.is_set():
             batches = consumer.poll(timeout_ms=_POLL_MS)
-            self.has_partitions = bool(consumer.assignment())
-            if self.has_partitions:
+            held = len(consumer.assignment())
+            if held:
                 had_partitions_at = time.monotonic()
             elif time.monotonic() - had_partitions_at > left_out_s:
                 raise _LeftOutError(f"no partitions for {left_out_s:.0f} s")
             values = [record.value for records in batches.values() for record in records]
             if values:
-                self.backlog = max(len(values), self.backlog) if self.backlog == self.backlog else len(values)
+                self.holding = self.holding._replace(backlog=max(len(values), self.holding.backlog))
                 if self._handle(consumer, handler(values), loop):
                     self._commit(consumer)
-            if values or time.monotonic() - measured_at > _LAG_EVERY_S:
+            if values or held != self.holding.partitions or time.monotonic() - measured_at > _LAG_EVERY_S:
                 measured_at = time.monotonic()
-                self.backlog = self._measure(consumer)
+                self.holding = self._measure(consumer)
 
     def _handle(self, consumer: Any, work: Awaitable[None], loop: asyncio.AbstractEventLoop) -> bool:
         """Wait for the handler, which tries until it succeeds; False if we have to stop before that."""
@@ -141,27 +151,21 @@ class KafkaSource:
         except KafkaError as error:
             log.info("%s: a batch was not committed: %s", self._group, type(error).__name__)
 
-    def _measure(self, consumer: Any) -> float:
-        """While a group forms nobody has its partitions: who was given none does not know what there is. That
-        took 41 s once, on a broker that had been killed."""
-        partitions = list(consumer.assignment())
-        if not partitions:
-            return float("nan")
+    def _measure(self, consumer: Any) -> Holding:
+        """While a group forms nobody has its partitions (41 s once, on a broker that had been killed): that
+        nothing is before this member says nothing then, and only the number of partitions tells."""
+        mine, of = list(consumer.assignment()), self.holding.of
         try:
-            ends = consumer.end_offsets(partitions, timeout_ms=1000)
+            of = len(consumer.partitions_for_topic(self._topic)) or of
+            ends = consumer.end_offsets(mine, timeout_ms=1000) if mine else {}
             # Tansu takes the beginning of the last batch for the end; what a fetch has told is right.
-            return float(
-                sum(
-                    max(
-                        0,
-                        max(ends[one], consumer.highwater(one) or 0)
-                        - consumer.position(one, timeout_ms=1000),
-                    )
-                    for one in partitions
-                )
+            backlog = sum(
+                max(0, max(ends[one], consumer.highwater(one) or 0) - consumer.position(one, timeout_ms=1000))
+                for one in mine
             )
+            return Holding(backlog, len(mine), of)
         except (KafkaError, KeyError, TypeError):
-            return float("nan")
+            return Holding(float("nan"), len(mine), of)
 
 
 def _stay_in_group(consumer: Any) -> None:

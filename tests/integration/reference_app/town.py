@@ -13,8 +13,9 @@ from typing import Any, Final
 import httpx
 
 from compose.embedded.stack import EmbeddedStack
-from compose.stack import Component, Member, State
+from compose.stack import Component, Member, State, worker_metrics
 from compose.waiting import wait_until
+from results.audit.quiet import wait_quiet
 
 SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
     {"FEED_CELEBRITY_THRESHOLD": "6", "FEED_FALLBACK_RPS": "40", "FEED_LIKE_SHARDS": "8"}
@@ -116,22 +117,8 @@ class Town:
 
     async def drained(self) -> None:
         """Nothing is under way any more, by what the workers say themselves."""
-
-        async def nothing_left() -> bool:
-            return await self._left() == 0
-
-        await wait_until(nothing_left, "everything under way being done", within_s=60, every_s=0.3)
-
-    async def _left(self) -> float:
-        total = 0.0
-        for member in self.members(Component.WORKER):
-            text = (await self._client.get(f"http://{member.address}/metrics")).text
-            total += sum(
-                float(line.split()[-1])
-                for line in text.splitlines()
-                if line.startswith(("feed_backlog", "feed_outbox_pending"))
-            )
-        return total
+        quiet = await asyncio.to_thread(wait_quiet, worker_metrics(self.stack.members), within_s=60)
+        assert quiet.after_s is not None, quiet.under_way
 
     async def run(self, *arguments: str, data: bytes = b"") -> tuple[int, str]:
         """A command of the app on this stack: its exit status and all it printed."""

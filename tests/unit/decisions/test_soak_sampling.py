@@ -20,6 +20,7 @@ from chaos.soak.progress import SoakPlainView, bar, share
 from compose.stack import Stack
 from compose.waiting import wait_until
 from results.audit import ReadError
+from results.audit.gauges import GaugeReading
 from results.history import GAUGES, Clock, Gauge, read_rows
 from tests.unit.chaos.fakes import FakeStack
 from tests.unit.results.histories import SyntheticRun
@@ -73,13 +74,13 @@ def test_a_process_is_measured_and_a_dead_one_is_not() -> None:
 
 
 def test_what_is_owed_is_told_by_the_workers_that_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    def total(urls: list[str], names: list[str], within_s: float) -> float:
+    def read(urls: list[str], names: list[str], within_s: float) -> list[GaugeReading]:
         if urls == ["dead"]:
             raise ReadError("refused")
         assert names == ["feed_outbox_pending"]
-        return {"one": 3.0, "two": 4.0}[urls[0]]
+        return [GaugeReading(names[0], "", {"one": 3.0, "two": 4.0}[urls[0]])]
 
-    monkeypatch.setattr("chaos.sampling.gauge_total", total)
+    monkeypatch.setattr("chaos.sampling.read_gauges", read)
     assert list(owed(["one", "dead", "two"])) == [("workers", "feed_outbox_pending", 7.0)]
     assert list(owed(["dead"])) == []
 

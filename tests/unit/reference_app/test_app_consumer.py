@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from kafka.errors import KafkaTimeoutError
 
+from compose.waiting import wait_until
 from reference_app.settings import Settings
 from reference_app.stores.kafka import source
-from reference_app.stores.kafka.source import KafkaSource
+from reference_app.stores.kafka.source import Holding, KafkaSource
 
 
 class Consumer:
@@ -26,6 +28,9 @@ class Consumer:
 
     def assignment(self) -> set[str]:
         return {"posts-0"} if self._polls >= 0 else set()
+
+    def partitions_for_topic(self, _topic: str) -> set[int]:
+        return {0, 1}
 
     def end_offsets(self, partitions: Sequence[str], timeout_ms: int) -> dict[str, int]:
         return dict.fromkeys(partitions, 0)
@@ -62,7 +67,7 @@ async def test_it_joins_the_group_anew(polls: int, monkeypatch: pytest.MonkeyPat
     with pytest.raises(Exception, match=r"no partitions for 0 s"):
         await asyncio.to_thread(member._consume, Consumer(polls), _nothing, asyncio.get_running_loop())
     assert time.monotonic() - began >= 0.2
-    assert not member.has_partitions
+    assert not member.holding.partitions
 
 
 async def test_a_member_with_partitions_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,11 +82,45 @@ async def test_a_member_with_partitions_stays(monkeypatch: pytest.MonkeyPatch) -
     await consuming
 
 
-def test_a_member_without_partitions_does_not_know_what_is_left() -> None:
+class Silent(Consumer):
+    """The broker does not answer any more."""
+
+    def partitions_for_topic(self, _topic: str) -> set[int]:
+        raise KafkaTimeoutError
+
+    end_offsets = partitions_for_topic  # type: ignore[assignment]
+
+
+def test_a_member_without_partitions_has_nothing_before_it_and_says_that_it_reads_nothing() -> None:
     member = KafkaSource(Settings(), "posts", "fanout", batch=10)
-    assert math.isnan(member._measure(Consumer(-1)))
+    assert member._measure(Consumer(-1)) == Holding(backlog=0, partitions=0, of=2)
+
+
+@pytest.mark.parametrize("polls", [-1, 1])
+def test_without_the_broker_what_is_left_is_not_known_and_the_number_of_partitions_is_kept(
+    polls: int,
+) -> None:
+    member = KafkaSource(Settings(), "posts", "fanout", batch=10)
+    assert math.isnan(member.holding.backlog)
+    assert member.holding.of == 0
+    member.holding = member._measure(Consumer(1))
+    assert member.holding == Holding(backlog=0, partitions=1, of=2)
+    backlog, partitions, of = member._measure(Silent(polls))
+    assert math.isnan(backlog)
+    assert (partitions, of) == (max(0, polls), 2)
+
+
+async def test_what_it_was_given_is_told_at_once() -> None:
+    member = KafkaSource(Settings(), "posts", "fanout", batch=10)
+    consuming = asyncio.create_task(
+        asyncio.to_thread(member._consume, Consumer(20), _nothing, asyncio.get_running_loop())
+    )
+    await wait_until(lambda: member.holding.partitions == 1, "partitions", within_s=5, every_s=0.001)
+    await wait_until(lambda: member.holding.partitions == 0, "no partitions", within_s=0.9, every_s=0.001)
+    await member.close()
+    await consuming
 
 
 def test_the_rest_of_a_batch_is_backlog_whatever_the_broker_takes_for_the_end() -> None:
     member = KafkaSource(Settings(), "posts", "fanout", batch=10)
-    assert member._measure(HalfRead(1)) == 3
+    assert member._measure(HalfRead(1)).backlog == 3
