@@ -2,8 +2,9 @@
 
 from reference_app.domain.celebrity import Threshold
 from reference_app.domain.cursors import Cursors
+from reference_app.service.fan_out import FanOut
 from reference_app.service.people import People
-from reference_app.service.posting import FanOut, Posting
+from reference_app.service.posting import Posting
 from reference_app.service.reacting import Commenting, Liking
 from reference_app.service.reading import FeedReader
 from reference_app.service.relating import Relating

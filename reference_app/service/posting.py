@@ -1,22 +1,16 @@
-"""Posts, and how they reach their author's followers."""
+"""Making, showing and changing posts."""
 
 import contextlib
 from collections.abc import Sequence
-from typing import Final
 
 from reference_app.clock import now_ms
-from reference_app.domain.feed import Entry
 from reference_app.domain.ids import id_for
 from reference_app.domain.model import Post
 from reference_app.errors import NotFoundError, RequestError, StoreError
 from reference_app.service.people import People
-from reference_app.service.relating import Relating
 from reference_app.settings import Settings
 from reference_app.stores.bundle import Stores
 from reference_app.views import post_body
-
-_CLOCK_MARGIN_MS: Final = 2000
-"""How far the clocks of two processes may be apart."""
 
 
 class Posting:
@@ -65,37 +59,3 @@ class Posting:
         if not found:
             raise NotFoundError(f"There is no post {post_id}.", field="id")
         return found[0]
-
-
-class FanOut:
-    """Carries posts into feeds. Doing it twice, or in two places at once, changes nothing."""
-
-    def __init__(self, stores: Stores, settings: Settings, relating: Relating) -> None:
-        self._stores, self._settings, self._relating = stores, settings, relating
-
-    async def deliver(self, post: Post) -> None:
-        """Raises StoreError; then the post still owes its fan-out."""
-        entry = Entry(post.created_ms, post.id)
-        if self._settings.strategy == "hybrid":
-            authors = await self._stores.graph.users([post.author_id])
-            if any(author.pulled for author in authors):
-                await self._stores.feeds.publish(post.author_id, entry)
-        if self._settings.strategy == "push" or (self._settings.strategy == "hybrid" and not post.celebrity):
-            await self._push(post, entry)
-        await self._stores.posts.fan_out_paid([post.id])
-
-    async def _push(self, post: Post, entry: Entry) -> None:
-        """Push to all followers, then take back from whoever unfollowed meanwhile.
-
-        Whoever unfollows before this looks is found here; whoever does so later hides the post, pushed by
-        then, as part of unfollowing. It looks back to when the post was made, not to when this run began: an
-        earlier run may have died between pushing and looking.
-        """
-        async for page in self._stores.graph.follower_pages(post.author_id):
-            await self._stores.feeds.push(entry, page)
-        since_ms = post.created_ms - _CLOCK_MARGIN_MS
-        gone = await self._stores.graph.unfollowed_since(post.author_id, since_ms)
-        if gone:
-            await self._stores.feeds.hide(gone, [post.id])
-            back = await self._relating.still_following(post.author_id, gone)
-            await self._stores.feeds.push(entry, back)

@@ -33,6 +33,12 @@ class Relating:
             await self.bring_up(relation)
         return True
 
+    async def feeds_ready(self) -> None:
+        """Raises StoreError if feeds cannot be written now. Whoever has many to bring up asks before asking
+        Mongo, which answers all reads then."""
+        if self._settings.strategy != "pull":
+            await self._stores.feeds.ready()
+
     async def bring_up(self, relation: Relation) -> None:
         """Make the follower's feed show what the relationship says.
 

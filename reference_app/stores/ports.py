@@ -106,6 +106,9 @@ class PostStore(Protocol):
     async def fan_out_owed(self, *, before_ms: int, limit: int) -> list[Post]:
         """Posts made before `before_ms` that are not fanned out, oldest first."""
 
+    async def fan_out_owing(self, post_ids: Sequence[str]) -> set[str]:
+        """Those of them that are not fanned out."""
+
     async def fan_out_paid(self, post_ids: Sequence[str]) -> None: ...
 
     async def body_owed(self, *, limit: int) -> list[Post]:
@@ -186,6 +189,9 @@ class FeedCache(Protocol):
     that merges what it read can miss nothing that was added while it read. Whether a feed has been built is
     a mark of its own.
     """
+
+    async def ready(self) -> None:
+        """Raises StoreError if nothing can be written now."""
 
     async def read(self, user: str, *, after: Entry | None, limit: int) -> FeedSlice:
         """At least `limit` entries, if there are that many."""

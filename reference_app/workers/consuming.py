@@ -9,7 +9,6 @@ import msgspec
 from reference_app.app import App
 from reference_app.domain.model import Post
 from reference_app.metrics import Metrics
-from reference_app.parallel import in_parallel
 from reference_app.stores.kafka.records import LikeRecord, PostMade
 from reference_app.stores.kafka.source import KafkaSource
 from reference_app.workers.retrying import until_done
@@ -75,11 +74,11 @@ class FanOutHandler:
         self._app = app
 
     async def handle(self, values: Sequence[bytes]) -> None:
-        async def one(made: PostMade) -> None:
-            post = Post(made.post_id, made.author_id, "", made.created_ms, celebrity=made.celebrity)
-            await until_done("fan-out", lambda: self._app.fan_out.deliver(post))
-
-        await in_parallel(decoded(values, PostMade), one)
+        posts = [
+            Post(made.post_id, made.author_id, "", made.created_ms, celebrity=made.celebrity)
+            for made in decoded(values, PostMade)
+        ]
+        await until_done("fan-out", lambda: self._app.fan_out.deliver(posts))
 
 
 class LikeHandler:

@@ -117,10 +117,12 @@ class UpkeepWorker:
         await in_parallel(await self._app.stores.likes.owed(limit=BATCH), self._app.liking.write_back)
 
     async def _fan_out(self) -> None:
+        """The newest first: the worker comes from the other end, and so they meet in the middle."""
         posts = await self._app.stores.posts.fan_out_owed(before_ms=self._grace_ms(), limit=BATCH)
-        await in_parallel(posts, self._app.fan_out.deliver)
+        await self._app.fan_out.deliver(posts[::-1])
 
     async def _feeds(self) -> None:
+        await self._app.relating.feeds_ready()
         relations = await self._app.stores.graph.feed_owed(before_ms=self._grace_ms(), limit=BATCH)
         await in_parallel(relations, self._app.relating.bring_up)
 

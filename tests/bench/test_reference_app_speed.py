@@ -258,7 +258,7 @@ async def test_a_warm_feed_read_costs_little_more_than_one_get(services: dict[st
         await app.relating.set_following(reader, author, active=True)
         for number in range(25):
             post = await app.posting.publish(author, f"post {number}", tags=(), media_id=None, key=None)
-            await app.fan_out.deliver(post)
+            await app.fan_out.deliver([post])
         assert len((await app.reader.page(reader, after=None, limit=20)).posts) == 20
     port, bare_port = one_port(), one_port()
     read = f"GET /feed HTTP/1.1\r\nHost: a\r\nX-User-Id: {reader}\r\n\r\n".encode()
@@ -358,7 +358,7 @@ async def test_a_celebrity_costs_the_same_whatever_the_number_of_followers(servi
             async def post(size: int, app: App = app) -> None:
                 star = pairs[size][0]
                 made = await app.posting.publish(star, "text", tags=(), media_id=None, key=None)
-                await app.fan_out.deliver(made)
+                await app.fan_out.deliver([made])
 
             async def read(size: int, app: App = app) -> None:
                 await app.reader.page(pairs[size][1], after=None, limit=20)

@@ -42,6 +42,9 @@ class MemoryFeeds:
     def __init__(self, cache: Cache, *, size: int) -> None:
         self._cache, self._size = cache, size
 
+    async def ready(self) -> None:
+        self._cache.check()
+
     async def read(self, user: str, *, after: Entry | None, limit: int) -> FeedSlice:
         self._cache.check()
         if user not in self._cache.built:

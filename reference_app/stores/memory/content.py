@@ -50,6 +50,10 @@ class MemoryPosts:
         due = sorted((post for post in owed if post.created_ms < before_ms), key=lambda post: post.created_ms)
         return due[:limit]
 
+    async def fan_out_owing(self, post_ids: Sequence[str]) -> set[str]:
+        self._truth.check()
+        return self._truth.fan_out_owed.intersection(post_ids)
+
     async def fan_out_paid(self, post_ids: Sequence[str]) -> None:
         self._truth.check()
         self._truth.fan_out_owed.difference_update(post_ids)

@@ -69,6 +69,10 @@ class MongoPosts:
         oldest = self._posts.find(query).sort([("createdAt", 1)]).limit(limit)
         return [post_of(document) for document in await self._link.read(oldest.to_list())]
 
+    async def fan_out_owing(self, post_ids: Sequence[str]) -> set[str]:
+        owing = self._posts.find({"_id": {"$in": list(post_ids)}, "outbox": PENDING}, {"_id": 1})
+        return {document["_id"] for document in await self._link.read(owing.to_list())}
+
     async def fan_out_paid(self, post_ids: Sequence[str]) -> None:
         update = self._posts.update_many({"_id": {"$in": list(post_ids)}}, {"$unset": {"outbox": ""}})
         await self._link.write(update)

@@ -55,6 +55,10 @@ class RedisFeeds:
                 entries += [entry for entry in found if entry < after]
         return FeedSlice(entries, [member.decode() for member in members if member != BUILT])
 
+    async def ready(self) -> None:
+        """Something is written: a Redis that is read-only or full answers reads."""
+        await self._link.pipeline(self._ask_epoch())
+
     async def epoch(self) -> str:
         *_, epoch = await self._link.pipeline(self._ask_epoch())
         return (epoch or b"").decode()

@@ -115,12 +115,12 @@ async def do_everything(app: App) -> None:
     for fan in fans:
         await app.relating.set_following(fan, author, active=True)
     made = [await posts.add(Post(new_id(), author, "text", NOW + number)) for number in range(3)]
-    await app.fan_out.deliver(made[0])
+    await app.fan_out.deliver([made[0]])
     await app.commenting.add(made[0].id, fans[0], "text", key="k")
     await app.liking.apply([LikeEvent(made[0].id, fan, True, 1) for fan in fans])
     assert await upkeep.sweep() is None
     await app.relating.set_following(fans[0], author, active=False)
-    await app.fan_out.deliver(made[1])
+    await app.fan_out.deliver([made[1]])
     await graph.set_pulled(author)
     await graph.set_celebrity(author, is_celebrity=True)
     for user in (author, *fans):

@@ -170,6 +170,9 @@ async def test_a_post_is_stored_once_and_owes_its_fan_out(stores: Stores) -> Non
     assert await stores.posts.get([post.id, new_id()]) == [post]
     assert await stores.posts.fan_out_owed(before_ms=NOW, limit=5) == []
     assert await stores.posts.fan_out_owed(before_ms=NOW + 1, limit=5) == [post]
+    paid = await add_post(stores, author)
+    await stores.posts.fan_out_paid([paid.id])
+    assert await stores.posts.fan_out_owing([post.id, paid.id, new_id()]) == {post.id}
     await stores.posts.fan_out_paid([post.id])
     assert await stores.posts.fan_out_owed(before_ms=NOW + 1, limit=5) == []
 

@@ -88,8 +88,7 @@ async def post(world: World, ids: list[str]) -> None:
 
 
 async def fan_out(world: World, ids: list[str]) -> None:
-    for one in list(world.stores.truth.posts.values()):
-        await world.app.fan_out.deliver(one)
+    await world.app.fan_out.deliver(list(world.stores.truth.posts.values()))
 
 
 def likes(liked: bool, at: int) -> "Act":

@@ -100,7 +100,7 @@ class Feedstorm(RuleBasedStateMachine):
         queue = self.world.stores.queue.posts
         if queue:
             post = data.draw(st.sampled_from(queue))
-            self.attempt(self.world.app.fan_out.deliver(post))
+            self.attempt(self.world.app.fan_out.deliver([post]))
             if data.draw(st.booleans()):
                 queue.remove(post)
 

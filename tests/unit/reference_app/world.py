@@ -68,7 +68,7 @@ class World:
     async def fan_out(self) -> None:
         """What the fan-out workers do with everything that was announced."""
         while self.stores.queue.posts:
-            await self.app.fan_out.deliver(self.stores.queue.posts.pop(0))
+            await self.app.fan_out.deliver([self.stores.queue.posts.pop(0)])
 
     async def take_likes(self) -> None:
         events = list(self.stores.queue.likes)
