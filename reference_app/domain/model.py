@@ -1,6 +1,7 @@
 """The things the app keeps. Times are milliseconds since 1970; the API shows them as RFC 3339."""
 
 from enum import StrEnum
+from typing import NamedTuple
 
 import msgspec
 
@@ -48,6 +49,13 @@ class Post(msgspec.Struct, frozen=True):
     comment_count: int = 0
     recent_likers: tuple[str, ...] = ()
     rev: int = 0
+
+
+class Announced(NamedTuple):
+    """A post that its maker has told of; it was stored at `stored_ms` or before."""
+
+    post: Post
+    stored_ms: int
 
 
 class Comment(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import Final
 
 from reference_app.clock import now_ms
 from reference_app.domain.feed import Entry
-from reference_app.domain.model import Post
+from reference_app.domain.model import Announced, Post
 from reference_app.errors import StoreError
 from reference_app.parallel import in_parallel
 from reference_app.service.relating import Relating
@@ -15,7 +15,7 @@ from reference_app.stores.bundle import Stores
 
 CHUNK: Final = 16
 """Posts that share their queries, and whose marks are cleared together."""
-_CLOCK_MARGIN_MS: Final = 2000
+CLOCK_MARGIN_MS: Final = 2000
 """How far the clocks of two processes may be apart."""
 
 
@@ -25,6 +25,18 @@ class FanOut:
     def __init__(self, stores: Stores, settings: Settings, relating: Relating) -> None:
         self._stores, self._settings, self._relating = stores, settings, relating
 
+    async def deliver_announced(self, announced: Sequence[Announced]) -> None:
+        """As `deliver`, but for what was stored before the cache was last empty: every feed in it has been
+        built since, from Mongo, where these posts were. After an outage that is most of a backlog.
+
+        Not for posts that are found owing: when those were stored nobody knows, as a frozen Mongo may have
+        done it long after they were made.
+        """
+        empty_ms = await self._relating.feeds_began_ms() - CLOCK_MARGIN_MS
+        if built := [post.id for post, stored_ms in announced if stored_ms < empty_ms]:
+            await self._stores.posts.fan_out_paid(built)
+        await self.deliver([post for post, stored_ms in announced if stored_ms >= empty_ms])
+
     async def deliver(self, posts: Sequence[Post]) -> None:
         """Raises StoreError, after all that could be done; the rest still owe their fan-out.
 
@@ -33,7 +45,7 @@ class FanOut:
         trouble: StoreError | None = None
         in_order = sorted(posts, key=lambda post: not post.celebrity)
         for start in range(0, len(in_order), CHUNK):
-            await self._relating.feeds_ready()
+            await self._relating.feeds_began_ms()
             try:
                 await self._deliver(await self._still_owing(in_order[start : start + CHUNK]))
             except StoreError as error:
@@ -89,7 +101,7 @@ class FanOut:
         async for page in self._stores.graph.follower_pages(author):
             for entry in entries:
                 await self._stores.feeds.push(entry, page)
-        gone = await self._stores.graph.unfollowed_since(author, min(entries).ms - _CLOCK_MARGIN_MS)
+        gone = await self._stores.graph.unfollowed_since(author, min(entries).ms - CLOCK_MARGIN_MS)
         if gone:
             await self._stores.feeds.hide(gone, [entry.id for entry in entries])
             back = await self._relating.still_following(author, gone)

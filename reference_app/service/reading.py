@@ -142,7 +142,8 @@ class FeedReader:
         known = await self._stores.feeds.celebrity_posts(author)
         if known is not None:
             return known
-        epoch = await self._stores.feeds.epoch()
+        epoch, primary = await self._stores.feeds.epoch(), self._stores.graph.primary()
         entries = await self._stores.posts.entries([author], limit=self._settings.feed_size)
-        await self._stores.feeds.load_celebrity(author, entries, epoch=epoch)
+        if primary is not None and self._stores.graph.primary() == primary:
+            await self._stores.feeds.load_celebrity(author, entries, epoch=epoch)
         return entries

@@ -33,11 +33,10 @@ class Relating:
             await self.bring_up(relation)
         return True
 
-    async def feeds_ready(self) -> None:
-        """Raises StoreError if feeds cannot be written now. Whoever has many to bring up asks before asking
-        Mongo, which answers all reads then."""
-        if self._settings.strategy != "pull":
-            await self._stores.feeds.ready()
+    async def feeds_began_ms(self) -> int:
+        """When the cache was last empty. Raises StoreError if feeds cannot be written now: whoever has many
+        to bring up asks before asking Mongo, which answers all reads then."""
+        return 0 if self._settings.strategy == "pull" else await self._stores.feeds.began_ms()
 
     async def bring_up(self, relation: Relation) -> None:
         """Make the follower's feed show what the relationship says.

@@ -190,8 +190,9 @@ class FeedCache(Protocol):
     a mark of its own.
     """
 
-    async def ready(self) -> None:
-        """Raises StoreError if nothing can be written now."""
+    async def began_ms(self) -> int:
+        """When it was last empty, by the clock of whoever emptied it; 0 if that is not known. Raises
+        StoreError if nothing can be written now."""
 
     async def read(self, user: str, *, after: Entry | None, limit: int) -> FeedSlice:
         """At least `limit` entries, if there are that many."""
@@ -268,4 +269,5 @@ class EventSink(Protocol):
         """Returns once every in-sync replica has it."""
 
     def announce_post(self, post: Post) -> None:
-        """Tell the fan-out workers, without waiting: a post that nobody hears of is found by its mark."""
+        """Tell the fan-out workers of a post that is stored, without waiting: one that nobody hears of is
+        found by its mark."""

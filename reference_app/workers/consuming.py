@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from reference_app.app import App
-from reference_app.domain.model import Post
+from reference_app.domain.model import Announced, Post
 from reference_app.metrics import Metrics
 from reference_app.stores.kafka.records import LikeRecord, PostMade
 from reference_app.stores.kafka.source import KafkaSource
@@ -74,11 +74,14 @@ class FanOutHandler:
         self._app = app
 
     async def handle(self, values: Sequence[bytes]) -> None:
-        posts = [
-            Post(made.post_id, made.author_id, "", made.created_ms, celebrity=made.celebrity)
+        announced = [
+            Announced(
+                Post(made.post_id, made.author_id, "", made.created_ms, celebrity=made.celebrity),
+                made.stored_ms,
+            )
             for made in decoded(values, PostMade)
         ]
-        await until_done("fan-out", lambda: self._app.fan_out.deliver(posts))
+        await until_done("fan-out", lambda: self._app.fan_out.deliver_announced(announced))
 
 
 class LikeHandler:

@@ -122,7 +122,7 @@ class UpkeepWorker:
         await self._app.fan_out.deliver(posts[::-1])
 
     async def _feeds(self) -> None:
-        await self._app.relating.feeds_ready()
+        await self._app.relating.feeds_began_ms()
         relations = await self._app.stores.graph.feed_owed(before_ms=self._grace_ms(), limit=BATCH)
         await in_parallel(relations, self._app.relating.bring_up)
 

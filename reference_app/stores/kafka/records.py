@@ -19,6 +19,8 @@ class PostMade(msgspec.Struct, rename="camel", frozen=True):
     author_id: str
     created_ms: int
     celebrity: bool
+    stored_ms: int
+    """It was stored at this instant or before."""
 
 
 class LikeRecord(msgspec.Struct, rename="camel", frozen=True):

@@ -17,6 +17,7 @@ import msgspec
 from kafka import KafkaProducer
 from kafka.errors import KafkaError, KafkaTimeoutError
 
+from reference_app.clock import now_ms
 from reference_app.domain.circuit import Circuit
 from reference_app.domain.likes import LikeEvent, shard_of
 from reference_app.domain.model import Post
@@ -73,7 +74,7 @@ class KafkaSink:
     def announce_post(self, post: Post) -> None:
         if not self.is_usable:
             return
-        record = PostMade(post.id, post.author_id, post.created_ms, post.celebrity)
+        record = PostMade(post.id, post.author_id, post.created_ms, post.celebrity, now_ms())
         with contextlib.suppress(KafkaError):
             self._producer.send(POSTS, key=post.id.encode(), value=self._encode(record))
 

@@ -1,5 +1,8 @@
 """All stores in memory, together."""
 
+from collections.abc import Callable
+
+from reference_app.clock import now_ms
 from reference_app.settings import Settings
 from reference_app.stores.bundle import Stores
 from reference_app.stores.memory.cache import Cache, MemoryBodies, MemoryCounters, MemoryFeeds
@@ -19,10 +22,10 @@ from reference_app.stores.memory.truth import Truth
 class MemoryStores(Stores):
     """`truth` and `cache` are what is held, `outages` what is gone, `queue` what was sent."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], int] = now_ms) -> None:
         self.outages = Outages()
-        self.truth, self.cache = Truth(self.outages), Cache(self.outages)
-        self.queue = MemorySink(self.outages)
+        self.truth, self.cache = Truth(self.outages), Cache(self.outages, clock)
+        self.queue = MemorySink(self.outages, clock)
         super().__init__(
             graph=MemoryGraph(self.truth),
             posts=MemoryPosts(self.truth),

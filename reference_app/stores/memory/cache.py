@@ -2,9 +2,10 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from reference_app.clock import now_ms
 from reference_app.domain.feed import Entry
 from reference_app.domain.likes import LikeShard
 from reference_app.stores.memory.outage import Outages
@@ -16,6 +17,8 @@ class Cache:
     """What a cache server would hold."""
 
     outages: Outages = field(default_factory=Outages)
+    clock: Callable[[], int] = now_ms
+    began_ms: int = 0
     epoch: str = field(default_factory=lambda: uuid.uuid4().hex)
     feeds: dict[str, dict[str, int]] = field(default_factory=dict)
     built: set[str] = field(default_factory=set)
@@ -32,7 +35,7 @@ class Cache:
         self.outages.check("redis")
 
     def flush(self) -> None:
-        fresh = Cache(self.outages)
+        fresh = Cache(self.outages, self.clock, began_ms=self.clock())
         self.__dict__.update(fresh.__dict__)
 
 
@@ -42,8 +45,9 @@ class MemoryFeeds:
     def __init__(self, cache: Cache, *, size: int) -> None:
         self._cache, self._size = cache, size
 
-    async def ready(self) -> None:
+    async def began_ms(self) -> int:
         self._cache.check()
+        return self._cache.began_ms
 
     async def read(self, user: str, *, after: Entry | None, limit: int) -> FeedSlice:
         self._cache.check()

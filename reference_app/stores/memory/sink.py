@@ -1,17 +1,20 @@
 """A queue in memory in place of Kafka."""
 
+from collections.abc import Callable
+
+from reference_app.clock import now_ms
 from reference_app.domain.likes import LikeEvent
-from reference_app.domain.model import Post
+from reference_app.domain.model import Announced, Post
 from reference_app.stores.memory.outage import Outages
 
 
 class MemorySink:
     """Implements `EventSink`. A test takes what was sent and hands it to the workers' services."""
 
-    def __init__(self, outages: Outages) -> None:
-        self._outages = outages
+    def __init__(self, outages: Outages, clock: Callable[[], int] = now_ms) -> None:
+        self._outages, self._clock = outages, clock
         self.likes: list[LikeEvent] = []
-        self.posts: list[Post] = []
+        self.posts: list[Announced] = []
 
     async def send_like(self, event: LikeEvent) -> None:
         self._outages.check("kafka")
@@ -19,4 +22,4 @@ class MemorySink:
 
     def announce_post(self, post: Post) -> None:
         if "kafka" not in self._outages.gone:
-            self.posts.append(post)
+            self.posts.append(Announced(post, self._clock()))

@@ -26,6 +26,7 @@ _REBUILD_AFTER_S: Final = 6 * 3600
 _CLAIM_MS: Final = 1500
 _REMOVALS_S: Final = 60
 """Far longer than the building of a feed may take."""
+_LOST: Final = "lost"
 _LOOK_BACK: Final = 32
 """Extra entries read past a cursor, for those that share its millisecond."""
 
@@ -55,17 +56,19 @@ class RedisFeeds:
                 entries += [entry for entry in found if entry < after]
         return FeedSlice(entries, [member.decode() for member in members if member != BUILT])
 
-    async def ready(self) -> None:
+    async def began_ms(self) -> int:
         """Something is written: a Redis that is read-only or full answers reads."""
-        await self._link.pipeline(self._ask_epoch())
+        epoch, _, emptied_ns = (await self.epoch()).rpartition(":")
+        return 0 if epoch == _LOST else int(emptied_ns) // 1_000_000
 
     async def epoch(self) -> str:
         *_, epoch = await self._link.pipeline(self._ask_epoch())
         return (epoch or b"").decode()
 
     def _ask_epoch(self) -> list[Command]:
-        """A flush takes the epoch with it; the next to ask begins a new one."""
-        fresh = f"lost:{self._random.getrandbits(64):x}"
+        """A flush takes the epoch with it, and so may an eviction, which leaves the rest; the next to ask
+        begins a new one."""
+        fresh = f"{_LOST}:{self._random.getrandbits(64):x}"
         return [("SET", "epoch", fresh, "NX"), ("GET", "epoch")]
 
     async def revision(self, user: str) -> str:

@@ -1,12 +1,20 @@
 """What the app relies on in its cache, in memory and in Redis."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import pytest
 
+from reference_app.clock import now_ms
 from reference_app.domain.feed import Entry
 from reference_app.domain.ids import new_id
 from reference_app.domain.likes import LikeShard
+from reference_app.settings import Settings
 from reference_app.stores.bundle import Stores
 from reference_app.stores.ports import FeedSlice
+from reference_app.stores.redis.feeds import RedisFeeds
+from reference_app.stores.redis.link import RedisLink
 
 NOW = 1_700_000_000_000
 
@@ -18,6 +26,18 @@ def entries(count: int, ms: int = NOW) -> list[Entry]:
 async def build(stores: Stores, user: str, some: list[Entry], pulled: list[str] | None = None) -> None:
     revision = await stores.feeds.revision(user)
     assert await stores.feeds.build(user, some, pulled or [], revision=revision)
+
+
+@asynccontextmanager
+async def a_link(settings: Settings, era: str) -> AsyncIterator[RedisLink]:
+    link = RedisLink(settings.redis_url, timeout_s=5.0, era=era)
+    link.start()
+    try:
+        async with asyncio.timeout(10):
+            await link.usable()
+        yield link
+    finally:
+        await link.close()
 
 
 async def test_a_feed_is_cold_until_it_is_built_even_if_it_holds_entries(stores: Stores) -> None:
@@ -143,6 +163,22 @@ async def test_celebrity_posts_are_unknown_until_loaded_and_miss_nothing_publish
     for _ in range(20):  # a copy at random each time
         assert await stores.feeds.celebrity_posts(star) == [one, two, three]
     assert not await stores.feeds.load_celebrity(star, [], epoch="of another time")
+
+
+async def test_a_cache_that_lost_its_content_in_some_other_way_does_not_know_when(stores: Stores) -> None:
+    assert await stores.feeds.began_ms() == 0
+
+
+async def test_a_redis_knows_since_when_it_has_what_it_has(real_settings: Settings) -> None:
+    """Whoever connects first after it was started empties it, and says when."""
+    before_ms, era = now_ms(), new_id()
+    async with a_link(real_settings, era) as link:
+        began_ms = await RedisFeeds(link, size=5).began_ms()
+        assert before_ms <= began_ms <= now_ms()
+        async with a_link(real_settings, era) as another:
+            assert await RedisFeeds(another, size=5).began_ms() == began_ms
+        await link.call("DEL", "epoch")  # as an eviction would
+        assert await RedisFeeds(link, size=5).began_ms() == 0
 
 
 async def test_an_older_body_never_replaces_a_newer_one(stores: Stores) -> None:

@@ -1,5 +1,6 @@
 """How a backlog of posts is fanned out: what is asked of whom, and what becomes of the rest if one fails."""
 
+import itertools
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, TypeAlias
@@ -10,7 +11,7 @@ from reference_app.clock import now_ms
 from reference_app.domain.feed import Entry
 from reference_app.domain.model import Post
 from reference_app.errors import StoreError, StoreRefusedError
-from reference_app.service.fan_out import CHUNK
+from reference_app.service.fan_out import CHUNK, CLOCK_MARGIN_MS
 from tests.unit.reference_app.world import World
 
 LONG_AGO_MS = 60_000
@@ -105,9 +106,70 @@ async def test_nothing_is_asked_of_mongo_while_feeds_cannot_be_written() -> None
     world.gone.add("redis")
     with pytest.raises(StoreError, match="redis"):
         await world.app.fan_out.deliver(posts)
-    assert calls == {"ready": 1}
+    assert calls == {"began_ms": 1}
     assert await world.upkeep.sweep()
     assert not {"follower_pages", "relations", "entries"} & calls.keys()
+
+
+async def test_what_was_stored_before_the_cache_was_empty_is_in_every_feed_already() -> None:
+    clock = itertools.count(10**12, CLOCK_MARGIN_MS + 1)
+    world = World(clock.__next__)
+    reader, authors = await a_village(world, 3)
+    before = await world.post(authors[0], "before")
+    world.stores.cache.flush()
+    assert await world.feed(reader) == [before]
+    after = await world.post(authors[1], "after")
+    calls = listen(world)
+    await world.app.fan_out.deliver_announced(world.stores.queue.posts)
+    assert calls["push"] == 1
+    assert await world.feed(reader) == [after, before]
+    assert await world.stores.posts.fan_out_owing([before, after]) == set()
+
+
+@pytest.mark.parametrize("apart_ms", [0, 1, CLOCK_MARGIN_MS])
+async def test_what_may_have_been_stored_after_it_was_empty_is_pushed(apart_ms: int) -> None:
+    """The clock of whoever emptied it may be ahead."""
+    clock = itertools.count(10**12, apart_ms)
+    world = World(clock.__next__)
+    reader, authors = await a_village(world, 1)
+    post = await world.post(authors[0], "text")
+    world.stores.cache.flush()
+    await world.app.fan_out.deliver_announced(world.stores.queue.posts)
+    assert pushed(world, reader) == [post]
+
+
+async def test_a_cache_that_does_not_know_when_it_was_empty_is_given_all() -> None:
+    world = World()
+    reader, authors = await a_village(world, 1)
+    post = await world.post(authors[0], "text")
+    assert await world.stores.feeds.began_ms() == 0
+    await world.app.fan_out.deliver_announced(world.stores.queue.posts)
+    assert pushed(world, reader) == [post]
+
+
+async def test_a_celebritys_posts_from_a_secondary_are_shown_and_not_kept() -> None:
+    world = World()
+    reader, authors = await a_village(world, 1)
+    await world.stores.graph.set_pulled(authors[0])
+    await world.stores.graph.set_celebrity(authors[0], is_celebrity=True)
+    await world.stores.feeds.pull(authors[0], [reader])
+    post = await world.post(authors[0], "text")
+    assert await world.feed(reader) == [post]
+    world.stores.cache.loaded.clear()
+    world.stores.graph = NoPrimary(world.stores.graph)
+    assert await world.feed(reader) == [post]
+    assert world.stores.cache.loaded == set()
+
+
+class NoPrimary:
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._graph, name)
+
+    def primary(self) -> None:
+        return None
 
 
 async def test_one_that_fails_keeps_no_other_from_its_feeds() -> None:

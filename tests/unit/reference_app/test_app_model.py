@@ -3,6 +3,7 @@ everything that is owed has been paid each feed is right and each counter exact.
 
 import asyncio
 import contextlib
+import itertools
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -24,7 +25,7 @@ class Feedstorm(RuleBasedStateMachine):
     @initialize(strategy=st.sampled_from(["hybrid", "push", "pull"]))
     def begin(self, strategy: str) -> None:
         self.loop = asyncio.new_event_loop()
-        self.world = World(strategy=strategy)
+        self.world = World(itertools.count(10**12, 10_000).__next__, strategy=strategy)
         self.ids: list[str] = self.run(self.world.join(*USERS))
         self.posts: list[str] = []
         self.sent: list[LikeEvent] = []
@@ -100,7 +101,7 @@ class Feedstorm(RuleBasedStateMachine):
         queue = self.world.stores.queue.posts
         if queue:
             post = data.draw(st.sampled_from(queue))
-            self.attempt(self.world.app.fan_out.deliver([post]))
+            self.attempt(self.world.app.fan_out.deliver_announced([post]))
             if data.draw(st.booleans()):
                 queue.remove(post)
 

@@ -1,10 +1,11 @@
 """The app on stores in memory, and what a test does with it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from reference_app.app import App
+from reference_app.clock import now_ms
 from reference_app.domain.feed import Entry
 from reference_app.domain.ids import pair_id
 from reference_app.domain.model import User
@@ -29,9 +30,10 @@ def settings(**changes: object) -> Settings:
 
 
 class World:
-    def __init__(self, **changes: object) -> None:
+    def __init__(self, clock: Callable[[], int] = now_ms, **changes: object) -> None:
+        """`clock` says when posts were stored and when the cache was emptied."""
         self.settings = settings(**changes)
-        self.stores = MemoryStores(self.settings)
+        self.stores = MemoryStores(self.settings, clock)
         self.app = App(self.stores, self.settings)
         self.upkeep = UpkeepWorker(self.app)
 
@@ -68,7 +70,7 @@ class World:
     async def fan_out(self) -> None:
         """What the fan-out workers do with everything that was announced."""
         while self.stores.queue.posts:
-            await self.app.fan_out.deliver([self.stores.queue.posts.pop(0)])
+            await self.app.fan_out.deliver_announced([self.stores.queue.posts.pop(0)])
 
     async def take_likes(self) -> None:
         events = list(self.stores.queue.likes)
