@@ -33,9 +33,9 @@ class FanOut:
         done it long after they were made.
         """
         empty_ms = await self._relating.feeds_began_ms() - CLOCK_MARGIN_MS
+        await self.deliver([post for post, stored_ms in announced if stored_ms >= empty_ms])
         if built := [post.id for post, stored_ms in announced if stored_ms < empty_ms]:
             await self._stores.posts.fan_out_paid(built)
-        await self.deliver([post for post, stored_ms in announced if stored_ms >= empty_ms])
 
     async def deliver(self, posts: Sequence[Post]) -> None:
         """Raises StoreError, after all that could be done; the rest still owe their fan-out.
