@@ -87,11 +87,8 @@ class MongoPosts:
             await self._link.write(self._posts.bulk_write(marks, ordered=False))
 
     async def owed(self) -> int:
-        counts = [
-            await self._link.read(self._link.db[name].count_documents(mark, limit=10_000))
-            for name, mark in _MARKS
-        ]
-        return sum(counts)
+        counts = (self._link.db[name].count_documents(mark, limit=10_000) for name, mark in _MARKS)
+        return sum(await asyncio.gather(*map(self._link.read, counts)))
 
 
 async def _in_parts(
