@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from kafka import KafkaAdminClient, TopicPartition
+from kafka.net.compat import KafkaNetClient
 
 Offsets: TypeAlias = Mapping[TopicPartition, int]
 ByGroup: TypeAlias = dict[tuple[str, str], int]
@@ -70,17 +71,33 @@ class KafkaLag:
         return found
 
     def _connected(self) -> Any:
-        """A client, and only for a broker that listens: making one that fails leaves its thread and sockets
-        behind (kafka-python 3.0.12). Once made, it finds its broker again after any outage."""
+        """A client. Once made, it finds its broker again after any outage.
+
+        One that cannot be made would leave its thread and sockets behind (kafka-python 3.0.12), and that a
+        port takes connections does not say that there is a broker: a proxy may be in between.
+        """
         within_s = self._within_ms / 1000
         host, port = self._bootstrap.split(",")[0].rsplit(":", 1)
         socket.create_connection((host, int(port)), timeout=within_s).close()
-        return KafkaAdminClient(
-            bootstrap_servers=self._bootstrap,
-            reconnect_backoff_max_ms=_BACKOFF_MS,
-            bootstrap_timeout_ms=self._within_ms,
-            request_timeout_ms=self._within_ms,
-        )
+        clients: list[Any] = []
+
+        def client(**configs: Any) -> Any:
+            clients.append(KafkaNetClient(**configs))
+            return clients[-1]
+
+        try:
+            return KafkaAdminClient(
+                bootstrap_servers=self._bootstrap,
+                reconnect_backoff_max_ms=_BACKOFF_MS,
+                bootstrap_timeout_ms=self._within_ms,
+                request_timeout_ms=self._within_ms,
+                kafka_client=client,
+            )
+        except BaseException:
+            for one in clients:
+                one.close()
+                one._net.stop(timeout_ms=self._within_ms)
+            raise
 
     def _ends(self, topics: set[str]) -> Offsets:
         partitions = [at for topic in sorted(topics) for at in self._partitions_of(topic)]

@@ -2,8 +2,8 @@
 
 import contextlib
 import logging
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
@@ -15,6 +15,9 @@ from reference_app.settings import Settings
 log = logging.getLogger(__name__)
 
 STORE: Final = "kafka"
+_STOP_MS: Final = 2000
+
+T = TypeVar("T")
 # The library logs each failed attempt to connect, several times a second: we say it once ourselves.
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
@@ -27,6 +30,10 @@ class CalmClient(KafkaNetClient):  # type: ignore[misc]  # the library is not ty
         delay: float = super().connection_delay(node_id)
         return delay if delay > 0 else 10
 
+    def stop(self) -> None:
+        """End its thread, which may hold no call of ours any more."""
+        self._net.stop(timeout_ms=_STOP_MS)
+
 
 def connection_options(settings: Settings, *, bootstrap_s: float) -> dict[str, Any]:
     """What producers, consumers and the admin client have in common."""
@@ -36,15 +43,35 @@ def connection_options(settings: Settings, *, bootstrap_s: float) -> dict[str, A
         "request_timeout_ms": int(settings.kafka_timeout_s * 1000),
         "reconnect_backoff_ms": 50,
         "reconnect_backoff_max_ms": 500,
-        "kafka_client": CalmClient,
     }
+
+
+def made(kind: Callable[..., T], **options: Any) -> T:
+    """A producer, consumer or admin client of the library. Raises KafkaError.
+
+    One that cannot be made leaves nothing behind. By itself it leaves a thread that goes on connecting for
+    ever, also once the broker is back: seven of them in an outage of 15 s (kafka-python 3.0.12).
+    """
+    clients: list[CalmClient] = []
+
+    def client(**configs: Any) -> CalmClient:
+        clients.append(CalmClient(**configs))
+        return clients[-1]
+
+    try:
+        return kind(**options, kafka_client=client)
+    except BaseException:
+        for one in clients:
+            one.close()
+            one.stop()
+
+        raise
 
 
 def ensure_topics(settings: Settings, topics: Sequence[str], *, within_s: float = 10.0) -> None:
     """Make the topics that are missing. Blocking. Raises KafkaError."""
-    admin = KafkaAdminClient(
-        **connection_options(settings, bootstrap_s=within_s) | {"request_timeout_ms": int(within_s * 1000)}
-    )
+    options = connection_options(settings, bootstrap_s=within_s)
+    admin = made(KafkaAdminClient, **options | {"request_timeout_ms": int(within_s * 1000)})
     try:
         missing = sorted(set(topics) - set(admin.list_topics()))
         new = [NewTopic(topic, settings.partitions, settings.replication) for topic in missing]

@@ -23,7 +23,7 @@ from reference_app.domain.likes import LikeEvent, shard_of
 from reference_app.domain.model import Post
 from reference_app.errors import StoreError, StoreRefusedError, StoreUncertainError
 from reference_app.settings import Settings
-from reference_app.stores.kafka.client import STORE, connection_options, ensure_topics
+from reference_app.stores.kafka.client import STORE, connection_options, ensure_topics, made
 from reference_app.stores.kafka.records import LIKES, POSTS, PROBES, TOPICS, LikeRecord, PostMade
 
 log = logging.getLogger(__name__)
@@ -157,7 +157,8 @@ class KafkaSink:
 
     def _make_producer(self) -> Any:
         timeout_ms = int(self._settings.kafka_timeout_s * 1000)
-        return KafkaProducer(
+        return made(
+            KafkaProducer,
             **connection_options(self._settings, bootstrap_s=2.0)
             | {"request_timeout_ms": max(200, timeout_ms - 300)},
             client_id="feedstorm",

@@ -19,7 +19,7 @@ from kafka import KafkaConsumer
 from kafka.errors import KafkaError
 
 from reference_app.settings import Settings
-from reference_app.stores.kafka.client import connection_options, ensure_topics
+from reference_app.stores.kafka.client import connection_options, ensure_topics, made
 from reference_app.stores.kafka.records import TOPICS
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,8 @@ class KafkaSource:
 
     def _make_consumer(self) -> Any:
         options = connection_options(self._settings, bootstrap_s=2.0)
-        consumer = KafkaConsumer(
+        consumer: Any = made(
+            KafkaConsumer,
             # A group's first joining can take longer than any single store call may.
             **options | {"request_timeout_ms": SESSION_MS + 4000},
             client_id=f"feedstorm-{self._group}",

@@ -13,6 +13,7 @@ from compose.embedded.stack import EmbeddedStack
 from compose.kafka_lag import KafkaLag, lag_by_topic
 from compose.stack import StackOptions
 from compose.waiting import wait_until
+from tests.deaf import deaf_proxy
 
 TOPIC, GROUP = "lag.test", "lag.readers"
 BOTH = (TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1))
@@ -113,6 +114,16 @@ async def test_asking_nobody_leaves_no_thread_and_no_socket_behind() -> None:
         with pytest.raises(ConnectionRefusedError):
             lag.read()
     assert threading.active_count() == threads
+
+
+def test_asking_a_proxy_whose_broker_is_away_leaves_none_behind_either() -> None:
+    threads = {thread.name for thread in threading.enumerate()}
+    with deaf_proxy() as address:
+        lag = KafkaLag(address, within_s=0.3)
+        for _ in range(3):
+            with pytest.raises(KafkaError):
+                lag.read()
+        assert not [one for one in threading.enumerate() if "kafka" in one.name and one.name not in threads]
 
 
 def read_again(lag: KafkaLag) -> object:
