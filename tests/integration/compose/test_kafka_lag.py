@@ -116,7 +116,7 @@ async def test_asking_nobody_leaves_no_thread_and_no_socket_behind() -> None:
     assert threading.active_count() == threads
 
 
-def test_asking_a_proxy_whose_broker_is_away_leaves_none_behind_either() -> None:
+async def test_asking_a_proxy_whose_broker_is_away_leaves_none_behind_either() -> None:
     threads = {thread.name for thread in threading.enumerate()}
     with deaf_proxy() as address:
         lag = KafkaLag(address, within_s=0.3)
