@@ -58,7 +58,7 @@ def look_at_mongo(hosts: Iterable[str], database: str) -> None:
 def _age_of_oldest_pending(host: str, database: str) -> float:
     """Seconds since the oldest post was made that is not fanned out yet; 0 if there is none."""
     with direct(host) as client:
-        found = client[database]["posts"].find_one({"outbox": "pending"}, sort=[("createdAt", 1)])
+        found = client[database]["posts"].find_one({"outbox": "pending"}, sort=[("outboxDueAt", 1)])
     made = found["createdAt"] if found else None
     if not isinstance(made, datetime):
         return 0.0

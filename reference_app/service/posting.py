@@ -30,7 +30,9 @@ class Posting:
         wanted = Post(
             id_for("post", author, key), author, text, now_ms(), tuple(tags), celebrity, media_id=media_id
         )
-        post = await self._stores.posts.add(wanted)
+        # While nobody can be told of it, the sweeper need not wait for whoever is told.
+        grace_ms = int(self._settings.outbox_grace_s * 1000) if self._stores.sink.is_usable else 0
+        post = await self._stores.posts.add(wanted, due_ms=wanted.created_ms + grace_ms)
         with contextlib.suppress(StoreError):
             await self._stores.bodies.put([(post.id, post.rev, post_body(post))])
         self._stores.sink.announce_post(post)

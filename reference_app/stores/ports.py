@@ -91,8 +91,9 @@ class GraphStore(Protocol):
 
 
 class PostStore(Protocol):
-    async def add(self, post: Post) -> Post:
-        """Store a post that owes its fan-out. Returns the post of this id: the first one wins."""
+    async def add(self, post: Post, *, due_ms: int | None = None) -> Post:
+        """Store a post that owes its fan-out: from `due_ms` on (by default, since it was made) whoever looks
+        for such finds it. Returns the post of this id: the first one wins."""
 
     async def get(self, ids: Sequence[str]) -> list[Post]:
         """Those of them that exist, in the order asked for."""
@@ -103,8 +104,8 @@ class PostStore(Protocol):
     async def entries(self, authors: Sequence[str], *, limit: int) -> list[Entry]:
         """These authors' newest posts as feed entries, newest first; from the primary if there is one."""
 
-    async def fan_out_owed(self, *, before_ms: int, limit: int) -> list[Post]:
-        """Posts made before `before_ms` that are not fanned out, oldest first."""
+    async def fan_out_owed(self, *, now_ms: int, limit: int) -> list[Post]:
+        """Posts whose fan-out is due and not done, what was due first first."""
 
     async def fan_out_owing(self, post_ids: Sequence[str]) -> set[str]:
         """Those of them that are not fanned out."""
@@ -264,6 +265,10 @@ class CounterCache(Protocol):
 
 class EventSink(Protocol):
     """The way to the workers."""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether what is sent now has a chance to arrive."""
 
     async def send_like(self, event: LikeEvent) -> None:
         """Returns once every in-sync replica has it."""

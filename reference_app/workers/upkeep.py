@@ -64,8 +64,8 @@ class UpkeepWorker:
             if trouble and self._trouble is None:
                 log.warning("upkeep waits: %s", trouble)
             self._trouble = trouble
-            await self._count_owed()
-            await asyncio.sleep(_PAUSE_IN_TROUBLE_S if trouble else self._app.settings.sweep_every_s)
+            pause_s = _PAUSE_IN_TROUBLE_S if trouble else self._app.settings.sweep_every_s
+            await asyncio.gather(self._count_owed(), asyncio.sleep(pause_s))
 
     async def _somebody_works(self) -> bool:
         """Judged by whether the sign of life changes, on our clock alone: others' clocks may be off."""
@@ -123,7 +123,7 @@ class UpkeepWorker:
 
     async def _fan_out(self) -> None:
         """The newest first: the worker comes from the other end, and so they meet in the middle."""
-        posts = await self._app.stores.posts.fan_out_owed(before_ms=self._grace_ms(), limit=BATCH)
+        posts = await self._app.stores.posts.fan_out_owed(now_ms=now_ms(), limit=BATCH)
         await self._app.fan_out.deliver(posts[::-1])
 
     async def _feeds(self) -> None:

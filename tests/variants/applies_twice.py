@@ -15,8 +15,8 @@ BREAKS = "no_write_applied_twice"
 
 
 class DoublingPosts(MongoPosts):
-    async def add(self, post: Post) -> Post:
-        stored = await super().add(post)
+    async def add(self, post: Post, *, due_ms: int | None = None) -> Post:
+        stored = await super().add(post, due_ms=due_ms)
         await super().add(replace(stored, id=str(uuid.uuid5(uuid.NAMESPACE_OID, stored.id))))
         return stored
 

@@ -14,8 +14,8 @@ BREAKS = "every_post_in_every_feed"
 
 
 class ForgettingPosts(MongoPosts):
-    async def add(self, post: Post) -> Post:
-        stored = await super().add(post)
+    async def add(self, post: Post, *, due_ms: int | None = None) -> Post:
+        stored = await super().add(post, due_ms=due_ms)
         await self.fan_out_paid([stored.id])
         return stored
 

@@ -1,6 +1,6 @@
 """Posts, likes, comments, media and signs of life in memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 
 import msgspec
 
@@ -18,11 +18,11 @@ class MemoryPosts:
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
 
-    async def add(self, post: Post) -> Post:
+    async def add(self, post: Post, *, due_ms: int | None = None) -> Post:
         self._truth.check()
         if post.id not in self._truth.posts:
             self._truth.posts[post.id] = post
-            self._truth.fan_out_owed.add(post.id)
+            self._truth.fan_out_owed[post.id] = post.created_ms if due_ms is None else due_ms
         return self._truth.posts[post.id]
 
     async def get(self, ids: Sequence[str]) -> list[Post]:
@@ -44,19 +44,19 @@ class MemoryPosts:
             Entry(post.created_ms, post.id) for post in await self.newest(authors, after=None, limit=limit)
         ]
 
-    async def fan_out_owed(self, *, before_ms: int, limit: int) -> list[Post]:
+    async def fan_out_owed(self, *, now_ms: int, limit: int) -> list[Post]:
         self._truth.check()
-        owed = (self._truth.posts[post_id] for post_id in self._truth.fan_out_owed)
-        due = sorted((post for post in owed if post.created_ms < before_ms), key=lambda post: post.created_ms)
-        return due[:limit]
+        due = sorted((due_ms, post) for post, due_ms in self._truth.fan_out_owed.items() if due_ms <= now_ms)
+        return [self._truth.posts[post] for _, post in due[:limit]]
 
     async def fan_out_owing(self, post_ids: Sequence[str]) -> set[str]:
         self._truth.check()
-        return self._truth.fan_out_owed.intersection(post_ids)
+        return self._truth.fan_out_owed.keys() & set(post_ids)
 
     async def fan_out_paid(self, post_ids: Sequence[str]) -> None:
         self._truth.check()
-        self._truth.fan_out_owed.difference_update(post_ids)
+        for post_id in post_ids:
+            self._truth.fan_out_owed.pop(post_id, None)
 
     async def body_owed(self, *, limit: int) -> list[Post]:
         return await self.get(list(self._truth.bodies_owed)[:limit])
@@ -71,8 +71,13 @@ class MemoryPosts:
         self._truth.check()
         follows = sum(follow.feed_owed + follow.count_owed for follow in self._truth.follows.values())
         truth = self._truth
-        others = (truth.fan_out_owed, truth.shards_owed, truth.comments_owed, truth.bodies_owed)
-        return follows + sum(len(some) for some in others)
+        others: tuple[Sized, ...] = (
+            truth.fan_out_owed,
+            truth.shards_owed,
+            truth.comments_owed,
+            truth.bodies_owed,
+        )
+        return follows + sum(map(len, others))
 
 
 class MemoryLikes:

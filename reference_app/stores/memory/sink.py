@@ -16,10 +16,14 @@ class MemorySink:
         self.likes: list[LikeEvent] = []
         self.posts: list[Announced] = []
 
+    @property
+    def is_usable(self) -> bool:
+        return "kafka" not in self._outages.gone
+
     async def send_like(self, event: LikeEvent) -> None:
         self._outages.check("kafka")
         self.likes.append(event)
 
     def announce_post(self, post: Post) -> None:
-        if "kafka" not in self._outages.gone:
+        if self.is_usable:
             self.posts.append(Announced(post, self._clock()))

@@ -27,7 +27,8 @@ class Truth:
     users: dict[str, User] = field(default_factory=dict)
     follows: dict[Pair, Follow] = field(default_factory=dict)
     posts: dict[str, Post] = field(default_factory=dict)
-    fan_out_owed: set[str] = field(default_factory=set)
+    fan_out_owed: dict[str, int] = field(default_factory=dict)
+    """By post, from when on."""
     rows: dict[RowKey, LikeRow] = field(default_factory=dict)
     shards: dict[ShardKey, LikeShard] = field(default_factory=dict)
     shards_owed: set[ShardKey] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""Posts in MongoDB. `outbox: "pending"` is the fan-out that a post owes."""
+"""Posts in MongoDB. `outbox: "pending"` is the fan-out a post owes; the sweeper's from `outboxDueAt` on."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -35,8 +35,9 @@ class MongoPosts:
         self._near = link.primary_preferred["posts"]
         self._any = link.secondary_preferred["posts"]
 
-    async def add(self, post: Post) -> Post:
-        found = await self._link.insert(self._posts, post_document(post))
+    async def add(self, post: Post, *, due_ms: int | None = None) -> Post:
+        due = utc(post.created_ms if due_ms is None else due_ms)
+        found = await self._link.insert(self._posts, post_document(post) | {"outboxDueAt": due})
         return post_of(found) if found else post
 
     async def get(self, ids: Sequence[str]) -> list[Post]:
@@ -64,9 +65,9 @@ class MongoPosts:
         entries = [Entry(ms_of(document["createdAt"]), document["_id"]) for document in found]
         return sorted(entries, reverse=True)[:limit]
 
-    async def fan_out_owed(self, *, before_ms: int, limit: int) -> list[Post]:
-        query = {"outbox": PENDING, "createdAt": {"$lt": utc(before_ms)}}
-        oldest = self._posts.find(query).sort([("createdAt", 1)]).limit(limit)
+    async def fan_out_owed(self, *, now_ms: int, limit: int) -> list[Post]:
+        query = {"outbox": PENDING, "outboxDueAt": {"$lte": utc(now_ms)}}
+        oldest = self._posts.find(query).sort([("outboxDueAt", 1)]).limit(limit)
         return [post_of(document) for document in await self._link.read(oldest.to_list())]
 
     async def fan_out_owing(self, post_ids: Sequence[str]) -> set[str]:
@@ -74,7 +75,9 @@ class MongoPosts:
         return {document["_id"] for document in await self._link.read(owing.to_list())}
 
     async def fan_out_paid(self, post_ids: Sequence[str]) -> None:
-        update = self._posts.update_many({"_id": {"$in": list(post_ids)}}, {"$unset": {"outbox": ""}})
+        update = self._posts.update_many(
+            {"_id": {"$in": list(post_ids)}}, {"$unset": {"outbox": "", "outboxDueAt": ""}}
+        )
         await self._link.write(update)
 
     async def body_owed(self, *, limit: int) -> list[Post]:

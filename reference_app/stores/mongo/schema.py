@@ -47,7 +47,7 @@ COLLECTIONS: Final[dict[str, Collection]] = {
     "posts": Collection(
         (
             _index("authorId", "createdAt", "_id"),
-            _index("outbox", "createdAt", partial={"outbox": "pending"}),
+            _index("outbox", "outboxDueAt", partial={"outbox": "pending"}),
             _index("bodyOwed", "_id", partial={"bodyOwed": True}),
         ),
     ),

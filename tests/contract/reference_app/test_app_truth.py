@@ -168,13 +168,24 @@ async def test_a_post_is_stored_once_and_owes_its_fan_out(stores: Stores) -> Non
     again = await stores.posts.add(Post(post.id, author, "another text", NOW + 1))
     assert again == post
     assert await stores.posts.get([post.id, new_id()]) == [post]
-    assert await stores.posts.fan_out_owed(before_ms=NOW, limit=5) == []
-    assert await stores.posts.fan_out_owed(before_ms=NOW + 1, limit=5) == [post]
+    assert await stores.posts.fan_out_owed(now_ms=NOW - 1, limit=5) == []
+    assert await stores.posts.fan_out_owed(now_ms=NOW, limit=5) == [post]
     paid = await add_post(stores, author)
     await stores.posts.fan_out_paid([paid.id])
     assert await stores.posts.fan_out_owing([post.id, paid.id, new_id()]) == {post.id}
     await stores.posts.fan_out_paid([post.id])
-    assert await stores.posts.fan_out_owed(before_ms=NOW + 1, limit=5) == []
+    assert await stores.posts.fan_out_owed(now_ms=NOW, limit=5) == []
+
+
+async def test_what_was_due_first_is_found_first(stores: Stores) -> None:
+    (author,) = await add_users(stores, 1)
+    late, soon = [Post(new_id(), author, "text", NOW + number) for number in range(2)]
+    await stores.posts.add(late, due_ms=NOW + 20)
+    await stores.posts.add(soon, due_ms=NOW + 10)
+    assert await stores.posts.fan_out_owed(now_ms=NOW + 9, limit=5) == []
+    assert await stores.posts.fan_out_owed(now_ms=NOW + 19, limit=5) == [soon]
+    assert await stores.posts.fan_out_owed(now_ms=NOW + 20, limit=5) == [soon, late]
+    assert await stores.posts.fan_out_owed(now_ms=NOW + 20, limit=1) == [soon]
 
 
 async def test_the_newest_posts_are_walked_without_gaps_across_ties(stores: Stores) -> None:

@@ -172,6 +172,17 @@ class NoPrimary:
         return None
 
 
+@pytest.mark.parametrize(("gone", "swept"), [("", False), ("kafka", True)])
+async def test_a_post_that_nobody_can_be_told_of_is_swept_at_once(gone: str, swept: bool) -> None:
+    world = World(outbox_grace_s=2.0)
+    reader, authors = await a_village(world, 1)
+    if gone:
+        world.gone.add(gone)
+    post = await world.post(authors[0], "text")
+    assert await world.upkeep.sweep() is None
+    assert pushed(world, reader) == ([post] if swept else [])
+
+
 async def test_one_that_fails_keeps_no_other_from_its_feeds() -> None:
     world = World()
     reader, authors = await a_village(world, CHUNK + 2)
