@@ -80,21 +80,19 @@ class UpkeepWorker:
     async def sweep(self) -> str | None:
         """One pass over everything; what failed, if anything. The other duties are done all the same.
 
-        Posts wait for nothing else: while Kafka is away this is how they reach feeds. Duties that change the
-        same documents take turns.
+        Feeds come first: while Kafka is away this is how posts reach them.
         """
-        troubles = await asyncio.gather(
-            self._in_turn(self._beat),
-            self._in_turn(self._fan_out),
-            self._in_turn(self._feeds),
-            self._in_turn(self._follow_counts, self._celebrities),
-            self._in_turn(self._comment_counts, self._like_counts),
-            self._in_turn(self._thumbnails),
-        )
-        return next(filter(None, troubles), None)
-
-    async def _in_turn(self, *duties: Callable[[], Awaitable[None]]) -> str | None:
         trouble: str | None = None
+        duties: tuple[Callable[[], Awaitable[None]], ...] = (
+            self._beat,
+            self._fan_out,
+            self._feeds,
+            self._follow_counts,
+            self._comment_counts,
+            self._like_counts,
+            self._celebrities,
+            self._thumbnails,
+        )
         for duty in duties:
             try:
                 await duty()

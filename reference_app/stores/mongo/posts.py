@@ -90,8 +90,11 @@ class MongoPosts:
             await self._link.write(self._posts.bulk_write(marks, ordered=False))
 
     async def owed(self) -> int:
-        counts = (self._link.db[name].count_documents(mark, limit=10_000) for name, mark in _MARKS)
-        return sum(await asyncio.gather(*map(self._link.read, counts)))
+        counts = [
+            await self._link.read(self._link.db[name].count_documents(mark, limit=10_000))
+            for name, mark in _MARKS
+        ]
+        return sum(counts)
 
 
 async def _in_parts(
